@@ -147,12 +147,25 @@ describe('embedded mode with a data folder of its own', () => {
     expect(former.join('\n')).toBe(firstKeyFile);
   });
 
-  it('creates credentials.json again when it is missing', async () => {
+  it('creates credentials.json again when it is missing, before it is ready', async () => {
     lostCredentials = await credentials();
     await unlink(credentialsFile());
     tunnelPort = await freePort();
+    const port = await freePort();
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    // Without a pause: a moment too early is a few milliseconds long.
+    const firstRead = async () => {
+      for (const deadline = Date.now() + 60_000; Date.now() < deadline && !(await isReady()););
+      return credentials();
+    };
+    const whenReady = firstRead();
 
     await start({
+      PORT: String(port),
       CHAT_URL: 'https://chat.example.com/',
       TUNNEL_PORT: String(tunnelPort),
       RATE_LIMIT_PER_SECOND: '10',
@@ -161,6 +174,7 @@ describe('embedded mode with a data folder of its own', () => {
     });
 
     const found = await credentials();
+    expect(await whenReady).toEqual(found);
     expect(found).toMatchObject({ workspaceId: lostCredentials.workspaceId, email: lostCredentials.email });
     expect((await clientOf(found).listWorkspaces({})).workspaces.map(({ id }) => id)).toContain(found.workspaceId);
   });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Client } from '@botpress/client';
 import { chat } from '@parley/contracts/chat/chat';
 import { operationsOf } from '@parley/contracts/operation';
+import { warningHeader } from '@parley/contracts/warning';
 import { operatorToken } from '@parley/secrets/token';
 import { clientOf, parley } from '@parley/testing/api';
 import { sendTo } from '@parley/testing/public-api';
@@ -165,6 +166,23 @@ export function describePlatform(
         message: expect.stringContaining('32000000 bytes; the field code') as string,
       });
       await expect(admin.listBots({})).resolves.toHaveProperty('bots');
+    });
+
+    it('deploys code that cannot be loaded, and tells why by a warning and an issue', async () => {
+      const { botId } = await newBot();
+      const failure = expect.stringContaining('Error: no license') as string;
+
+      const { status, headers } = await sendTo(platform.url, `PUT /v1/admin/bots/${botId}`, {
+        headers: { authorization: `Bearer ${platform.token}`, 'x-workspace-id': platform.workspaceId },
+        json: { code: `throw new Error('no license')` },
+      });
+
+      expect({ status, headers }).toMatchObject({ status: 200, headers: { [warningHeader]: failure } });
+      const { issues } = await waitFor(
+        () => admin.listBotIssues({ id: botId }),
+        (found) => found.issues.length > 0,
+      );
+      expect(issues).toMatchObject([{ code: 'code_not_loadable', description: failure }]);
     });
 
     it('hides a file from another bot', async () => {

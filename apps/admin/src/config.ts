@@ -7,6 +7,7 @@ import {
   recurringMinSecondsVariable,
   secretKeyVariable,
   ServiceConfig,
+  strictDeployVariable,
   webhookUrlVariable,
 } from '@parley/service/config';
 
@@ -14,6 +15,7 @@ export class AdminConfig extends ServiceConfig {
   @Env(secretKeyVariable) secretKey!: string;
   @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
   @Env(operatorWorkspaceVariable) operatorWorkspaceId?: string;
+  @Env(strictDeployVariable) strictDeploy: 'true' | 'false' = 'false';
 
   @Env({
     env: 'PARLEY_BOOTSTRAP_TOKEN',

@@ -611,7 +611,7 @@ describe('an answer', () => {
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
       'access-control-expose-headers':
-        'x-request-id, retry-after, idempotent-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset',
+        'x-request-id, retry-after, idempotent-replayed, x-parley-warning, ratelimit-limit, ratelimit-remaining, ratelimit-reset',
       vary: expect.stringMatching(/origin/i),
     });
   });

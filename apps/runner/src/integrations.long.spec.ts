@@ -1,5 +1,7 @@
 import { createServer, get, type IncomingMessage, request } from 'node:http';
 import type { Client } from '@botpress/client';
+import { strictDeployHeader } from '@parley/contracts/code';
+import { warningHeader } from '@parley/contracts/warning';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { freePort } from '@parley/testing/free-port';
@@ -180,22 +182,40 @@ const refusal = { status: 400, body: { id: 'err_1', code: 400, type: 'Runtime', 
 describe('code of an integration that cannot be loaded', () => {
   const broken = `throw new Error('no license')`;
 
-  it('refuses to create an integration whose code cannot be loaded', async () => {
-    await expect(newIntegration({ code: broken })).rejects.toMatchObject({
-      ...{ type: 'Runtime', message: expect.stringContaining('Error: no license') },
-    });
-  });
+  const headers = () => ({ authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId });
 
-  it('refuses to deploy code of an integration that cannot be loaded, and keeps the former code', async () => {
-    const { id } = await newIntegration();
+  it('shows why an integration whose code cannot be loaded is not registered, and registers it once it can', async () => {
+    const { id } = await newIntegration({ code: broken });
     const bot = await newBot();
 
-    const deployment = account.client.updateIntegration({ id, title: 'Renamed', code: broken });
-
-    await expect(deployment).rejects.toThrow('no license');
-    expect((await account.client.getIntegration({ id })).integration.title).not.toBe('Renamed');
     const { probe } = await bot.update({ probe: { integrationId: id } });
-    expect(probe).toMatchObject({ status: 'registered' });
+    await account.client.updateIntegration({ id, code: code() });
+
+    const statusReason = expect.stringContaining('The code cannot be loaded: Error: no license');
+    expect(probe).toMatchObject({ status: 'registration_failed', statusReason });
+    await waitFor(bot.get, (shown) => shown.probe.status === 'registered');
+  });
+
+  it('deploys code of an integration that cannot be loaded with a warning, and refuses it if the call is strict', async () => {
+    const { id, name } = await newIntegration();
+    const json = { title: 'Renamed', code: broken };
+    const strict = { headers: { ...headers(), [strictDeployHeader]: 'true' } };
+
+    const refused = [
+      await api.send(`PUT /v1/admin/integrations/${id}`, { ...strict, json }),
+      await api.send('POST /v1/admin/integrations', { ...strict, json: { ...json, name, version: '2.0.0' } }),
+    ];
+    const { title: before } = (await account.client.getIntegration({ id })).integration;
+    const stored = [
+      await api.send(`PUT /v1/admin/integrations/${id}`, { headers: headers(), json }),
+      await api.send('POST /v1/admin/integrations', { headers: headers(), json: { ...json, name, version: '2.0.0' } }),
+    ];
+
+    const message = expect.stringContaining('Error: no license');
+    expect(refused).toMatchObject(Array(2).fill({ status: 400, json: { type: 'Runtime', message } }));
+    expect(before).not.toBe('Renamed');
+    expect(stored).toMatchObject(Array(2).fill({ status: 200, headers: { [warningHeader]: message } }));
+    expect((await account.client.getIntegration({ id })).integration.title).toBe('Renamed');
   });
 });
 
@@ -875,6 +895,17 @@ describe('a webhook', () => {
     },
   );
 
+  it('names the public integration with a handle that a shared webhook without it may mean', async () => {
+    await account.client.updateWorkspace({ id: account.workspaceId, handle: 'makers' });
+    await newIntegration({ name: 'makers/loom', visibility: 'public' });
+
+    const response = await fetch(`${api.url}/integration/global/loom/events`);
+
+    expect([response.status, await messageOf(response)]).toEqual([
+      ...[404, 'No integration "loom" has a shared webhook. "makers/loom" is public: use that name.'],
+    ]);
+  });
+
   it('creates messages and events of its bot for a webhook', async () => {
     const { id } = await sharedIntegration();
     const bot = await newBot();
@@ -1340,7 +1371,7 @@ interface Body {
 describe('the output of an integration', () => {
   const line = (text: string, more: object) => JSON.stringify({ msg: text, level: 'info', ...more });
 
-  it('shows output of an integration to its owner, to the bot, or to both, and its issues to the bot', async () => {
+  it('shows output of an integration to its owner, also without its bot, to the bot, or to both, and its issues to the bot', async () => {
     const bot = await newBot();
     const lines = [
       line('for the owner', {}),
@@ -1378,6 +1409,12 @@ describe('the output of an integration', () => {
     expect(issues).toMatchObject([{ code: 'EXPIRED', category: 'configuration', title: 'Expired' }]);
     const stranger = await api.newAccount();
     await expect(stranger.client.getIntegrationLogs({ id, timeStart })).rejects.toMatchObject({ code: 404 });
+
+    await account.client.deleteBot({ id: bot.id });
+
+    // The integration prints its lines once more for the deletion, which calls `unregister`.
+    const left = await waitFor(ofOwner, (page) => page.logs.every(({ message }) => message === 'of another bot'));
+    expect(left.logs.length).toBeGreaterThan(0);
   });
 });
 

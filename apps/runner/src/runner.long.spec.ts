@@ -1,6 +1,8 @@
 import os from 'node:os';
 import type { Client } from '@botpress/client';
+import { strictDeployHeader } from '@parley/contracts/code';
 import { actionDepthHeader } from '@parley/contracts/runtime/actions';
+import { warningHeader } from '@parley/contracts/warning';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
@@ -92,6 +94,11 @@ interface Heard {
   pid: number;
 }
 
+const headersOf = ({ token, workspaceId }: Account, botId?: string) => ({
+  ...{ authorization: `Bearer ${token}`, 'x-workspace-id': workspaceId },
+  ...(botId !== undefined && { 'x-bot-id': botId }),
+});
+
 const operator = () => ({ authorization: `Bearer ${api.operatorToken}` });
 
 describe('code', () => {
@@ -122,11 +129,14 @@ describe('code', () => {
     expect(await bot.toldBy((text) => text === 'new')).toMatchObject({ calls: 1 });
   });
 
-  it('refuses code with the beginning of a long error', async () => {
-    const creation = account.client.createBot({ code: `throw new Error('no license' + 'x'.repeat(1_000_000))` });
+  it('refuses a strict deployment of code with the beginning of a long error', async () => {
+    const { json } = await api.send('POST /v1/admin/bots', {
+      headers: { ...headersOf(account), [strictDeployHeader]: 'true' },
+      json: { code: `throw new Error('no license' + 'x'.repeat(1_000_000))` },
+    });
 
-    const { message } = (await creation.catch((error: unknown) => error)) as Error;
-
+    const { type, message } = json as { type: string; message: string };
+    expect(type).toBe('Runtime');
     expect(message).toContain('no license');
     expect(message.length).toBeLessThan(10_000);
   });
@@ -135,34 +145,60 @@ describe('code', () => {
     ['cannot be loaded', `throw new Error('no license')`, 'no license'],
     ['has no handler', `exports.other = 1`, 'exports no handler'],
   ])('that %s', (_name, code, reason) => {
-    it('refuses to create a bot with code that cannot run', async () => {
-      await expect(account.client.createBot({ code })).rejects.toMatchObject({
-        ...{ type: 'Runtime', code: 400, message: expect.stringContaining(reason) },
-      });
+    it('creates a bot with code that cannot run, and tells it by an issue and in its log', async () => {
+      const { bot } = await account.client.createBot({ code });
+
+      await toldOf(bot.id, reason);
     });
 
-    it('refuses to deploy code that cannot run, with an issue, and keeps the former code', async () => {
+    it('deploys code that cannot run with a warning, and tells it by an issue and in the log', async () => {
       const bot = await newBot(telling(`'former'`));
-
-      const deployment = account.client.updateBot({ id: bot.id, name: 'Renamed', code });
-
-      await expect(deployment).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining(reason) });
-      expect((await account.client.getBot({ id: bot.id })).bot.name).not.toBe('Renamed');
       expect((await bot.told()).heard).toMatchObject([{ text: 'former' }]);
-      const { issues } = await waitFor(
-        () => account.client.listBotIssues({ id: bot.id }),
-        (found) => found.issues.length > 0,
-      );
-      expect(issues).toMatchObject([{ code: 'deployment_refused', description: expect.stringContaining(reason) }]);
+
+      const json = { name: 'Renamed', code };
+      const answer = await api.send(`PUT /v1/admin/bots/${bot.id}`, { headers: headersOf(account), json });
+
+      expect(answer).toMatchObject({ status: 200, headers: { [warningHeader]: expect.stringContaining(reason) } });
+      expect((await account.client.getBot({ id: bot.id })).bot.name).toBe('Renamed');
+      await toldOf(bot.id, reason);
     });
+  });
+
+  /** Resolves once an issue and a line of the log of the bot have the reason. */
+  async function toldOf(botId: string, reason: string): Promise<void> {
+    const logs = () => account.client.getBotLogs({ id: botId, timeStart: new Date(Date.now() - 60_000).toISOString() });
+    await waitFor(
+      () => account.client.listBotIssues({ id: botId }),
+      ({ issues }) => issues.some((issue) => issue.code === 'code_not_loadable' && issue.description.includes(reason)),
+    );
+    await waitFor(logs, (found) => found.logs.some(({ message }) => message.includes(reason)));
+  }
+
+  it('delivers an event to the code that is deployed after code that cannot be loaded, with the secrets of both', async () => {
+    const bot = await newBot(telling(`'former'`), { secrets: { KEY: 'old' } });
+    expect((await bot.told()).heard).toMatchObject([{ text: 'former' }]);
+    await account.client.updateBot({ id: bot.id, code: `throw new Error('no license')`, secrets: { KEY: 'new' } });
+    const event = await bot.create();
+    await waitFor(
+      () => api.send(`GET /v1/chat/deliveries?eventId=${event}`, { headers: headersOf(account, bot.id) }),
+      ({ json }) => json.deliveries[0]?.attempts[0]?.error?.includes('no license'),
+    );
+
+    await account.client.updateBot({ id: bot.id, code: telling('process.env.SECRET_KEY') });
+
+    expect(await bot.settled(event)).toMatchObject({ status: 'processed' });
+    const heard = witness.requests.filter(({ path }) => path === `/${event}`);
+    expect(heard.map(({ bytes }) => JSON.parse(bytes.toString()))).toMatchObject([{ text: 'new' }]);
   });
 
   it('loads code with its secrets before it is deployed', async () => {
     const code = `if (process.env.SECRET_A + process.env.SECRET_B !== 'onetwo') throw new Error('not the secrets');${telling(`'secret'`)}`;
     const bot = await newBot(telling(`'former'`), { secrets: { A: 'one', B: 'three' } });
+    const deploy = (json: object) =>
+      api.send(`PUT /v1/admin/bots/${bot.id}`, { headers: headersOf(account), json: { code, ...json } });
 
-    await expect(account.client.updateBot({ id: bot.id, code })).rejects.toThrow('not the secrets');
-    await account.client.updateBot({ id: bot.id, code, secrets: { B: 'two' } });
+    expect((await deploy({})).headers[warningHeader]).toMatch(/not the secrets/);
+    expect((await deploy({ secrets: { B: 'two' } })).headers).not.toHaveProperty(warningHeader);
 
     expect((await bot.told()).heard).toMatchObject([{ text: 'secret' }]);
   });
@@ -372,7 +408,9 @@ describe('code', () => {
     // Folders count as files, and are made by one system call each.
     const filling = `for (let n = 0; n < 5100; n += 1) require('fs').mkdirSync(process.env.TMPDIR + '/' + n); for (;;);`;
 
-    await expect(account.client.updateBot({ id: bot.id, code: filling })).rejects.toThrow(reason);
+    const json = { code: filling };
+    const deployment = await api.send(`PUT /v1/admin/bots/${bot.id}`, { headers: headersOf(account), json });
+    expect(deployment.headers[warningHeader]).toContain(reason);
 
     const { issues } = await waitFor(
       () => account.client.listBotIssues({ id: bot.id }),
@@ -442,6 +480,7 @@ describe('the output of the code', () => {
     const bot = await newBot(
       printing(`
         console.log('plain text');
+        console.info('two\\nlines');
         console.error(new Error('an error').stack);
         console.warn(JSON.stringify({ msg: 'structured', level: 'warn', options: { workflowId: 'workflow-1' } }));
         process.stdout.write('no line end');`),
@@ -458,6 +497,7 @@ describe('the output of the code', () => {
       [
         { level: 'info', message: 'loading' },
         { level: 'info', message: 'plain text', ...about },
+        { level: 'info', message: 'two\nlines', ...about },
         { level: 'error', message: expect.stringMatching(/^Error: an error\n +at /), ...about },
         { level: 'warn', message: 'structured', ...about, workflowId: 'workflow-1' },
         { level: 'info', message: 'no line end', ...about },
@@ -472,7 +512,7 @@ describe('the output of the code', () => {
     );
     const broken = await newBot(printing(''));
     const deployment = account.client.updateBot({ id: broken.id, code: `throw new Error('no license')` });
-    await Promise.all([crashing.create(), expect(deployment).rejects.toThrow('no license')]);
+    await Promise.all([crashing.create(), deployment]);
 
     const [crash] = await logsOf(crashing, (messages) => messages.some((message) => message.includes('boom')));
     const isLoadError = (message: string) => message.includes('no license');

@@ -8,6 +8,7 @@ export const variablesOfParley = [
   'PARLEY_DATA_DIR',
   'PARLEY_FORMER_SECRET_KEYS',
   'PARLEY_SECRET_KEY',
+  'PARLEY_STRICT_DEPLOY',
   'PARLEY_URL',
 ];
 /** Read by `npm start`, by Compose and by the test suites, or set by Kubernetes for each service of the namespace. */

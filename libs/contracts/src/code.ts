@@ -1,3 +1,6 @@
+/** Header of a deployment: `true` refuses code that cannot be loaded. */
+export const strictDeployHeader = 'x-parley-strict-deploy';
+
 /** Bytes of UTF-8 of one program. */
 export const maxCodeBytes = 25_000_000;
 

@@ -3,6 +3,7 @@ import { JsonLines } from '@parley/background/json-lines';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { type LoadCode, runner } from '@parley/contracts/runner/runner';
+import { withWarning } from '@parley/contracts/warning';
 import { ParleyClient } from '@parley/transport/parley-client';
 
 /** Has code loaded before it is deployed. Use it outside of a transaction: it takes as long as the code takes to load. */
@@ -11,12 +12,6 @@ export class CodeCheckClient {
   private readonly logger = new Logger(CodeCheckClient.name);
 
   constructor(private readonly client: ParleyClient) {}
-
-  /** Throws Runtime with the reason if the code cannot be loaded. Code that no runner can load now is accepted. */
-  async requireLoadable(caller: Caller, input: LoadCode): Promise<void> {
-    const failure = await this.findFailure(caller, input);
-    if (failure !== null) throw nothingDeployed(failure);
-  }
 
   /** Reason why the code cannot be loaded. Null if it can, and if no runner can load it now. */
   async findFailure(caller: Caller, input: LoadCode): Promise<string | null> {
@@ -29,6 +24,12 @@ export class CodeCheckClient {
   }
 }
 
+/** Error of a deployment that is refused. */
 export function nothingDeployed(failure: string): ApiError {
   return new ApiError('Runtime', `code: nothing was deployed. ${failure}`);
+}
+
+/** Answer of a deployment, with a warning if its code cannot be loaded. */
+export function deployed<T extends object>(answer: T, failure: string | null): T {
+  return failure === null ? answer : withWarning(answer, `code: it is deployed, and cannot run. ${failure}`);
 }

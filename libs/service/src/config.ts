@@ -229,6 +229,13 @@ export const operatorWorkspaceVariable: VariableOptions<string> = {
   defaultText: 'the workspace created at the very first start',
 };
 
+export const strictDeployVariable: VariableOptions<'true' | 'false'> = {
+  env: 'PARLEY_STRICT_DEPLOY',
+  type: choice<'true' | 'false'>('true', 'false'),
+  about:
+    'Whether deployments of code that cannot be loaded are refused. Otherwise they succeed with a warning, and single ones are refused with the header `x-parley-strict-deploy: true`.',
+};
+
 export const recurringMinSecondsVariable: VariableOptions<number> = {
   env: 'RECURRING_MIN_SECONDS',
   type: integer(1, 86_400),

@@ -21,9 +21,10 @@ const checkTimeoutMs = 2_000;
 /** Anybody may ask, and a check opens connections. */
 const checkEachMs = 100;
 
-/** Readiness: false while the process stops, and while a dependency does not respond. */
+/** Readiness: false while the process starts or stops, and while a dependency does not respond. */
 @Injectable()
 export class Readiness {
+  private isStarting: boolean;
   private stopping = false;
   private readonly stopListeners: (() => void)[] = [];
   private readonly impairmentReaders = new Map<string, () => string | undefined>();
@@ -33,7 +34,11 @@ export class Readiness {
   constructor(
     @Inject(readinessChecks) private readonly checks: ReadinessCheck[],
     @Inject(platformToken) private readonly platform: Platform,
-  ) {}
+  ) {
+    const { started } = platform;
+    this.isStarting = started !== undefined;
+    void started?.then(() => (this.isStarting = false));
+  }
 
   stop(): void {
     this.stopping = true;
@@ -68,6 +73,7 @@ export class Readiness {
    */
   async problems(): Promise<Problems> {
     if (this.stopping) return { process: 'is stopping' };
+    if (this.isStarting) return { process: 'is starting' };
     return (this.nextCheck ??= this.checkNext());
   }
 

@@ -26,6 +26,19 @@ class ProbeModule {
   }
 }
 
+it('reports not ready before the whole process has started', async () => {
+  let hasStarted!: () => void;
+  const started = new Promise<void>((resolve) => (hasStarted = resolve));
+  const readiness = new Readiness([], { logger: pino({ enabled: false }), started } as unknown as Platform);
+
+  const before = await readiness.problems();
+  hasStarted();
+  await started;
+
+  expect(before).toEqual({ process: 'is starting' });
+  expect(await readiness.problems()).toEqual({});
+});
+
 describe('readiness that many ask for', () => {
   it('checks readiness once for all who ask before it begins, and again for those who ask later', async () => {
     let begun = 0;

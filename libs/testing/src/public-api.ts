@@ -24,6 +24,7 @@ export interface AdminSettings extends ServiceConfig {
   quotaStorageBytes: number;
   recurringMinSeconds: number;
   eventRetentionDays: number;
+  strictDeploy: 'true' | 'false';
 }
 
 export interface GatewaySettings extends ProcessConfig {
@@ -87,6 +88,7 @@ export async function startPublicApi(
     quotaStorageBytes: 1_000_000_000_000,
     recurringMinSeconds: 60,
     eventRetentionDays: 90,
+    strictDeploy: 'false' as const,
   });
   const gatewaySettings: GatewaySettings = Object.assign(new ProcessConfig(), {
     maxLoopDelayMs,

@@ -1,11 +1,14 @@
 import { ApiError, type WireError } from '@parley/contracts/errors';
 import type { Caller } from '@parley/contracts/caller';
 import { isReplayed } from '@parley/contracts/replayed';
+import { warningOf } from '@parley/contracts/warning';
 import { JsonLines } from '@parley/background/json-lines';
 import { JsonText, type Message, type RequestMessage } from './message';
 
 const ok = 'ok';
 const okAgain = 'replayed';
+/** Followed by the warning as JSON. */
+const okBut = 'warning ';
 const failed = 'error';
 
 export function requestMessage(caller: Caller, input: unknown): RequestMessage {
@@ -58,7 +61,9 @@ function unreadable(cause: unknown): ApiError {
 
 export function answerMessage(output: unknown): Message {
   if (output instanceof JsonText) return { head: ok, body: output.text };
-  return { head: isReplayed(output) ? okAgain : ok, body: JSON.stringify(output ?? {}) };
+  const warning = warningOf(output);
+  const head = warning === undefined ? ok : `${okBut}${JSON.stringify(warning)}`;
+  return { head: isReplayed(output) ? okAgain : head, body: JSON.stringify(output ?? {}) };
 }
 
 /** Only an ApiError crosses the bus; any other error becomes Internal without its message. */
@@ -71,11 +76,15 @@ export interface Reply {
   text: string;
   /** Whether this is the stored answer of an earlier request with the same idempotency key. */
   isReplayed: boolean;
+  /** For the client, beside the answer. */
+  warning?: string;
 }
 
 /** Throws the ApiError that an error message carries. */
 export function readReply({ head, body }: Message): Reply {
   if (head === ok || head === okAgain) return { text: body, isReplayed: head === okAgain };
+  if (head.startsWith(okBut))
+    return { text: body, isReplayed: false, warning: JSON.parse(head.slice(okBut.length)) as string };
   throw ApiError.fromWire(readError(body));
 }
 

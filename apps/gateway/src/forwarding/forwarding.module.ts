@@ -2,6 +2,7 @@ import cors from '@fastify/cors';
 import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import type { Operation } from '@parley/contracts/operation';
+import { warningHeader } from '@parley/contracts/warning';
 import type { Platform } from '@parley/service/platform';
 import { logRequests } from '@parley/service/request-log';
 import { traceRequests } from '@parley/service/request-trace';
@@ -66,7 +67,7 @@ export class ForwardingModule implements OnModuleInit {
       origin: (origin, decide) => decide(null, origin !== undefined),
       credentials: true,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposedHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed', ...limitHeaders],
+      exposedHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed', warningHeader, ...limitHeaders],
       maxAge: 600,
     });
     leaveBodiesUnread(fastify);

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUnauthenticated } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import type { Text } from '@parley/contracts/paging';
+import { warningHeader } from '@parley/contracts/warning';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { Reply } from '@parley/transport/envelope';
 import { toApiError } from '@parley/service/error-body';
@@ -13,6 +14,9 @@ import { RateLimiter } from '../rate-limits/rate.limiter';
 import { ChatUserLimiter } from './chat-user.limiter';
 import type { ValidExchange } from './contract.pipe';
 import { TextDownloadLimiter } from './text-download.limiter';
+
+/** Characters of a header: proxies refuse responses whose headers have more than 4 to 8 kB in all. */
+const maxHeaderLength = 1_000;
 
 /** Forwards requests to the operations of services. */
 @Injectable()
@@ -32,11 +36,12 @@ export class ForwardingService {
     const { operation, request, reply } = exchange;
     const caller = request.caller!;
     if (operation.contentType) this.textDownloads.admit(reply.raw);
-    const { text, isReplayed } = isUnauthenticated(operation.access)
+    const { text, isReplayed, warning } = isUnauthenticated(operation.access)
       ? await this.unauthenticated.run(request, () => this.send(exchange))
       : await this.send(exchange);
     this.accept(caller, request);
     if (isReplayed) reply.header('idempotent-replayed', 'true');
+    if (warning !== undefined) reply.header(warningHeader, inHeader(warning));
     if (operation.contentType) return this.textOf(operation.contentType, text, reply);
     reply.type('application/json; charset=utf-8');
     return text;
@@ -65,4 +70,10 @@ export class ForwardingService {
     reply.header('content-security-policy', "sandbox; default-src 'none'").type(contentType);
     return (JSON.parse(text) as Text).text;
   }
+}
+
+/** One line of printable ASCII: headers carry nothing else. */
+function inHeader(text: string): string {
+  const line = text.slice(0, maxHeaderLength).replaceAll(/\s+/g, ' ').trim();
+  return line.replaceAll(/[^ -~]/g, '?');
 }

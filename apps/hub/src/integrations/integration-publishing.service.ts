@@ -7,6 +7,7 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { hub } from '@parley/contracts/hub/hub';
 import type {
   CreateIntegration,
+  IntegrationDraft,
   IntegrationId,
   IntegrationReply,
   IntegrationToVerify,
@@ -17,9 +18,10 @@ import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
-import { CodeCheckClient } from '@parley/service/code-check.client';
+import { CodeCheckClient, deployed, nothingDeployed } from '@parley/service/code-check.client';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
+import { HubConfig } from '../config';
 import { InstallationsService } from '../installations/installations.service';
 import { audit } from '../publishing/audit';
 import { checkName } from '../publishing/publication-name';
@@ -42,13 +44,16 @@ export class IntegrationPublishingService {
     private readonly outbox: Outbox,
     private readonly codeChecks: CodeCheckClient,
     private readonly box: SecretBox,
+    private readonly config: HubConfig,
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateIntegration): Promise<IntegrationReply> {
     const { name, version, dev = false } = input;
     await this.checkName(caller, input);
-    if (input.code !== undefined)
-      await this.requireLoadable(caller, await this.drafts.valuesOf(this.database, caller, input));
+    const loadFailure =
+      input.code === undefined
+        ? null
+        : await this.findLoadFailure(caller, input, await this.drafts.valuesOf(this.database, caller, input));
     const signingSecret = newSigningSecret();
     const row = await this.database.transaction(async (tx) => {
       await this.integrations.lockName(tx, name);
@@ -71,7 +76,7 @@ export class IntegrationPublishingService {
       await this.announceUsage(tx, workspace.id);
       return created;
     });
-    return { integration: toIntegration(row, signingSecret) };
+    return deployed({ integration: toIntegration(row, signingSecret) }, loadFailure);
   }
 
   async validateCreation(caller: WorkspaceCaller, input: CreateIntegration) {
@@ -82,8 +87,10 @@ export class IntegrationPublishingService {
 
   async update(caller: WorkspaceCaller, input: UpdateIntegration): Promise<IntegrationReply> {
     const label = await this.workspaces.labelToPublish(caller, input);
-    if (input.code !== undefined)
-      await this.requireLoadable(caller, await this.valuesAfter(caller, input, label), input.id);
+    const loadFailure =
+      input.code === undefined
+        ? null
+        : await this.findLoadFailure(caller, input, await this.valuesAfter(caller, input, label));
     const row = await this.database.transaction(async (tx) => {
       const current = await this.getForUpdate(tx, caller, input);
       const values = await this.drafts.valuesAfter(tx, caller, current, input, label);
@@ -91,7 +98,7 @@ export class IntegrationPublishingService {
       await this.announce(tx, caller, current, hub.integrations.update, values.visibility);
       return (await this.integrations.findIntegrationById(tx, caller.workspace.id, input.id))!;
     });
-    return { integration: toIntegration(row) };
+    return deployed({ integration: toIntegration(row) }, loadFailure);
   }
 
   async validateUpdate(caller: WorkspaceCaller, input: UpdateIntegration) {
@@ -154,15 +161,21 @@ export class IntegrationPublishingService {
     return this.drafts.valuesAfter(this.database, caller, current, input, label);
   }
 
-  /** An integration with a url is called there. Do not use inside of a transaction. */
-  private async requireLoadable(
+  /**
+   * Reason why the code of the integration cannot be loaded. An integration with a url is called there. Throws Runtime for a
+   * strict deployment. Do not use inside of a transaction.
+   */
+  private async findLoadFailure(
     caller: WorkspaceCaller,
+    { strictDeploy, id: ownerId }: Pick<IntegrationDraft, 'strictDeploy'> & Partial<IntegrationId>,
     { url, code = '', secrets }: IntegrationValues,
-    ownerId?: string,
-  ): Promise<void> {
-    if (url !== null) return;
+  ): Promise<string | null> {
+    if (url !== null) return null;
     const opened = mapEntries(secrets, (sealed) => this.box.open(sealed));
-    await this.codeChecks.requireLoadable(caller, { owner: 'integration', ownerId, code, secrets: opened });
+    const failure = await this.codeChecks.findFailure(caller, { owner: 'integration', ownerId, code, secrets: opened });
+    const isStrict = strictDeploy === true || this.config.strictDeploy === 'true';
+    if (failure !== null && isStrict) throw nothingDeployed(failure);
+    return failure;
   }
 
   private async getForUpdate(tx: Transaction, { workspace }: WorkspaceCaller, { id }: IntegrationId) {

@@ -23,5 +23,6 @@ import { IntegrationsService } from './integrations.service';
     IntegrationsRepository,
     IntegrationsService,
   ],
+  exports: [IntegrationsService],
 })
 export class IntegrationsModule {}

@@ -267,6 +267,19 @@ export class IntegrationsRepository {
   }
 
   /**
+   * Name with a handle, `handle/name`, of the only public integration with this name after a handle. Reads the published
+   * names of all workspaces. Index integration_published.
+   */
+  async findNameWithHandle(name: string): Promise<string | undefined> {
+    const rows = await this.database.query<{ name: string }>(
+      `SELECT DISTINCT name FROM integration
+       WHERE $1 <> '' AND split_part(name, '/', 2) = $1 AND NOT dev AND visibility = 'public' LIMIT 2`,
+      [name],
+    );
+    return rows.length === 1 ? rows[0]!.name : undefined;
+  }
+
+  /**
    * True when a bot has it installed and it was published at some time; it may be private now. Index
    * installation_entry.
    */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
-import { notFound } from '@parley/contracts/errors';
+import { ApiError, notFound } from '@parley/contracts/errors';
 import type {
   IntegrationId,
   IntegrationNameAndVersion,
@@ -79,7 +79,9 @@ export class IntegrationsService {
   }
 
   async getPublic({ name, version }: IntegrationNameAndVersion): Promise<PublicIntegrationReply> {
-    return this.showPublic(await this.integrations.findPublishedByName(name, version), `${name} ${version}`);
+    const row = await this.integrations.findPublishedByName(name, version);
+    if (!row) throw await this.missing(notFound('integration', `${name} ${version}`), name);
+    return this.showPublic(row, name);
   }
 
   async resolve({ workspaceId, ids, installedIds }: ResolveIntegrations): Promise<InstallableIntegrations> {
@@ -89,6 +91,12 @@ export class IntegrationsService {
 
   async findOwner({ id }: FindIntegrationOwner): Promise<IntegrationOwner> {
     return { workspaceId: (await this.integrations.findOwner(id)) ?? null };
+  }
+
+  /** The error, with the name of the only public integration that has this name after a handle. */
+  async missing({ type, message }: ApiError, name: string): Promise<ApiError> {
+    const full = await this.integrations.findNameWithHandle(name);
+    return new ApiError(type, full === undefined ? message : `${message} "${full}" is public: use that name.`);
   }
 
   private showPublic(row: PublishedRow | undefined, idOrName: string): PublicIntegrationReply {

@@ -147,6 +147,28 @@ describe('getting a public integration', () => {
     }
   });
 
+  it('names the only public integration with a handle before the wanted name, and none of several or unlisted ones', async () => {
+    const [one, two, unlisted] = [newWord(), newWord(), newWord()];
+    await publish(`alices/${one}`);
+    await publish(`alices/${one}`, { version: '2.0.0' });
+    await publish(`alices/${unlisted}`, { visibility: 'unlisted' });
+    await publish(`alices/${two}`);
+    await bob.client.updateWorkspace({ id: bob.workspaceId, handle: 'bobs' });
+    await bob.client.createIntegration({ name: `bobs/${two}`, version: '1.0.0', visibility: 'public' });
+    const refusal = async (name: string) => {
+      const error = await bob.client
+        .getPublicIntegration({ name, version: 'latest' })
+        .catch((reason: unknown) => reason);
+      return (error as Error).message;
+    };
+
+    expect(await refusal(one)).toBe(
+      `The integration "${one} latest" was not found. "alices/${one}" is public: use that name.`,
+    );
+    for (const name of [two, unlisted])
+      expect(await refusal(name)).toBe(`The integration "${name} latest" was not found.`);
+  });
+
   it('counts each view of a public integration once, in the background', async () => {
     const { id } = await publish(newWord());
 

@@ -13,6 +13,7 @@ import { decodedSegment } from '@parley/contracts/path-segment';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { identifierOf, responseOf } from '@parley/vrl/results';
 import { VrlScriptsService } from '../scripts/vrl-scripts.service';
+import { IntegrationsService } from '../integrations/integrations.service';
 import { type SharedIntegration, SharedWebhooksRepository } from './shared-webhooks.repository';
 
 /** Shared webhooks of integrations: one address of an app of another service, for all bots that installed it. */
@@ -20,6 +21,7 @@ import { type SharedIntegration, SharedWebhooksRepository } from './shared-webho
 export class SharedWebhooksService {
   constructor(
     private readonly integrations: SharedWebhooksRepository,
+    private readonly named: IntegrationsService,
     private readonly scripts: VrlScriptsService,
     private readonly box: SecretBox,
   ) {}
@@ -27,9 +29,10 @@ export class SharedWebhooksService {
   /** Throws ResourceNotFound without an integration of the name, and for one without scripts: nothing would answer. */
   async require({ path }: RequireSharedWebhook): Promise<Empty> {
     const integration = await this.findIntegration(path);
-    if (!integration?.extract_script && !integration?.fallback_script)
-      throw new ApiError('ResourceNotFound', 'No integration of this name has a shared webhook.');
-    return {};
+    if (integration?.extract_script || integration?.fallback_script) return {};
+    const name = integration?.name ?? nameIn(path);
+    const missing = new ApiError('ResourceNotFound', `No integration "${name}" has a shared webhook.`);
+    throw integration ? missing : await this.named.missing(missing, name);
   }
 
   async route({ path, request }: SharedWebhook): Promise<RoutedWebhook> {
@@ -73,6 +76,10 @@ export class SharedWebhooksService {
     const done = await this.scripts.execute(workspaceId, { script, data });
     return done.problem === undefined ? done.result : undefined;
   }
+}
+
+function nameIn(path: string): string {
+  return decodedSegment(path.split('/')[0]!);
 }
 
 function restOf(path: string, name: string): string {

@@ -273,7 +273,7 @@ export class BotChild extends LimitedProcess {
       case 'not loadable': {
         if (!this.onLoaded) return;
         const text = `The code cannot be loaded: ${body.toString()}`;
-        this.onOutput({ stream: 'stderr', text: `${text}\n` });
+        this.onOutput({ stream: 'stderr', text: `${text}\n`, isOneWrite: true });
         return this.onLoaded(new CodeFailed('not loadable', text));
       }
       case 'begun':
@@ -297,12 +297,13 @@ export class BotChild extends LimitedProcess {
         // The host says it once, and ends.
         if (this.lastWords !== undefined) return this.kill();
         this.lastWords = body.toString();
-        return this.onOutput({ stream: 'stderr', text: `${this.lastWords}\n` });
+        return this.onOutput({ stream: 'stderr', text: `${this.lastWords}\n`, isOneWrite: true });
       case 'output':
         return this.onOutput({
           invocationId: typeof id === 'string' && this.waiting.has(id) ? id : undefined,
           stream: header['stream'] === 'stderr' ? 'stderr' : 'stdout',
           text: body.toString(),
+          isOneWrite: true,
         });
       case 'pong':
         clearTimeout(this.pongTimer);

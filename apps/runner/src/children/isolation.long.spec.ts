@@ -329,8 +329,8 @@ describe('the code', () => {
 
     expect(outputs).toEqual(
       expect.arrayContaining([
-        { invocationId: ids[0], stream: 'stdout', text: 'log of a\n' },
-        { invocationId: ids[1], stream: 'stderr', text: 'error of b\n' },
+        { invocationId: ids[0], stream: 'stdout', text: 'log of a\n', isOneWrite: true },
+        { invocationId: ids[1], stream: 'stderr', text: 'error of b\n', isOneWrite: true },
       ]),
     );
   });

@@ -25,6 +25,11 @@ function printAll(waiting: BundleOutput): void {
 const take = (text: string, invocationId?: string, stream: 'stdout' | 'stderr' = 'stdout') =>
   output.take({ invocationId, stream, text });
 
+/** A call of `console.info`, as the host of the code sends it. */
+const info = (text: string, invocationId?: string) =>
+  output.take({ invocationId, stream: 'stdout', text: `${text}\n`, isOneWrite: true });
+const messages = () => lines.map(({ message }) => message);
+
 it('splits output into lines, wherever it was cut', () => {
   for (const text of ['on', 'e\ntw', 'o\n', '\n\nthree\n']) take(text);
 
@@ -55,6 +60,54 @@ it('names the objects of a structured line instead of those of the invocation', 
   take('{"msg":"hi","level":"warn","options":{"conversationId":"conv-b"}}\n', 'a');
 
   expect(lines).toEqual([{ level: 'warn', message: 'hi', conversationId: 'conv-b', userId: 'user-a' }]);
+});
+
+it('keeps the lines of one write together, without blank ones around them', () => {
+  info('\n\none\n  two\n\nthree\n');
+  info('four');
+
+  expect(messages()).toEqual(['one\n  two\n\nthree', 'four']);
+});
+
+it('keeps each write of two calls that print in turns together, also in parts', () => {
+  output.begin('a', { userId: 'a' });
+  output.begin('b', { userId: 'b' });
+  for (const [id, text] of [
+    ['a', 'one of a\nhalf '],
+    ['b', 'one of b\ntwo of b\n'],
+    ['a', 'of a\nthree of a\n'],
+  ] as const)
+    output.take({ invocationId: id, stream: 'stdout', text, isOneWrite: true });
+
+  expect(lines.map(({ userId, message }) => [userId, message])).toEqual([
+    ['a', 'one of a'],
+    ['b', 'one of b\ntwo of b'],
+    ['a', 'half of a\nthree of a'],
+  ]);
+});
+
+it('starts another line of the log after 16,000 characters of a write or of a stack trace, and loses nothing', () => {
+  const rows = Array.from({ length: 2_000 }, (_, index) => `    row ${index} ${'x'.repeat(20)}`);
+
+  info(`table\n${rows.join('\n')}`);
+  take(`trace\n${rows.join('\n')}\n`);
+
+  for (const message of messages()) expect(message.length).toBeLessThanOrEqual(16_000);
+  expect(messages().join('\n')).toBe(['table', ...rows, 'trace', ...rows].join('\n'));
+  expect(lines.length).toBeLessThan(20);
+});
+
+it('keeps structured lines of one write apart', () => {
+  const structured = (msg: string) => JSON.stringify({ msg, level: 'warn' });
+  info([structured('one'), structured('two'), 'three', '{ "four": 4 }', structured('five'), 'six'].join('\n'));
+
+  expect(lines.map(({ level, message }) => [level, message])).toEqual([
+    ['warn', 'one'],
+    ['warn', 'two'],
+    ['info', 'three\n{ "four": 4 }'],
+    ['warn', 'five'],
+    ['info', 'six'],
+  ]);
 });
 
 it('joins the lines of a stack trace in output', () => {

@@ -1,6 +1,6 @@
 import type { LogContext } from '@parley/contracts/runtime/logs';
 import type { CodeOutput } from './code-output';
-import { parseLine, type ParsedLine } from './parse-line';
+import { isStructured, parseLine, type ParsedLine } from './parse-line';
 
 /** Longest line, in characters. */
 const maxLineLength = 16_000;
@@ -37,7 +37,7 @@ interface Call {
 /** Step of the output, in the order in which the process took it. */
 type Step =
   | { kind: 'begin'; call: Call }
-  | { kind: 'text'; call: Call; stream: Stream; text: string; at: number }
+  | { kind: 'text'; call: Call; stream: Stream; text: string; isOneWrite?: boolean; at: number }
   | { kind: 'end'; call: Call }
   | { kind: 'dropped' };
 
@@ -70,11 +70,11 @@ export class BundleOutput {
     this.add({ kind: 'begin', call });
   }
 
-  take({ invocationId, stream, text: given }: CodeOutput): void {
+  take({ invocationId, stream, text: given, isOneWrite }: CodeOutput): void {
     const call = this.calls.get(invocationId) ?? this.calls.get(undefined)!;
     const text = withoutExcess(call, stream, given);
     const length = this.lengthWithinLimit(text);
-    if (length > 0) this.add({ kind: 'text', call, stream, text: text.slice(0, length), at: 0 });
+    if (length > 0) this.add({ kind: 'text', call, stream, text: text.slice(0, length), isOneWrite, at: 0 });
     if (length === text.length) return;
     this.onDropped(Math.max(1, lineBreaksIn(text, length, Infinity).count));
     if (!this.inWindow.isExceeded) this.add({ kind: 'dropped' });
@@ -125,19 +125,29 @@ export class BundleOutput {
     }
   }
 
-  /** A line that begins with white space continues the one before it in the same text: stack traces. */
+  /**
+   * Lines of one write are one line of the log, except structured ones. In other text, a line that begins with white space
+   * continues the one before it: stack traces.
+   */
   private printLine(step: Step & { kind: 'text' }): boolean {
-    const { call, stream, text } = step;
+    const { call, stream, text, isOneWrite } = step;
     let line: string | undefined;
+    let isOpen = true;
     for (let end = text.indexOf('\n', step.at); end >= 0; end = text.indexOf('\n', step.at)) {
       const part = text.slice(step.at, end);
-      const isContinuation = line !== undefined && line.length < maxLineLength && /^\s+\S/.test(part);
-      if (line !== undefined && !isContinuation) break;
-      line = line === undefined ? this.finished(call, stream, part) : `${line}\n${part}`;
+      if (line === undefined) {
+        line = this.finished(call, stream, part);
+        isOpen = !isOneWrite || !isStructured(stream, line);
+      } else {
+        const isShort = line.length + part.length < maxLineLength;
+        const isMore = isOneWrite ? !isStructured(stream, part) : /^\s+\S/.test(part);
+        if (!isOpen || !isShort || !isMore) break;
+        line = `${line}\n${part}`;
+      }
       step.at = end + 1;
     }
     if (line !== undefined) {
-      this.print(stream, line, call.context);
+      this.print(stream, isOneWrite ? withoutBlankEnds(line) : line, call.context);
       return step.at === text.length;
     }
     const { unfinished } = call;
@@ -179,6 +189,11 @@ export class BundleOutput {
     inWindow.lines += count;
     return length;
   }
+}
+
+/** The text without blank lines before and behind it. */
+function withoutBlankEnds(text: string): string {
+  return text.includes('\n') ? text.replace(/^\s*\n/, '').trimEnd() : text;
 }
 
 /** The text without the rest of a line that is too long already. */

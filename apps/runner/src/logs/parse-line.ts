@@ -31,6 +31,10 @@ export function parseLine(stream: Stream, text: string): ParsedLine {
   return { level: levelOf(stream), message: text };
 }
 
+export function isStructured(stream: Stream, text: string): boolean {
+  return text.startsWith('{') && parsed(stream, text) !== undefined;
+}
+
 function levelOf(stream: Stream): LogLevel {
   return stream === 'stderr' ? 'error' : 'info';
 }

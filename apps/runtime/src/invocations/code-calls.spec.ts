@@ -1,5 +1,6 @@
 import type { Client } from '@botpress/client';
-import { maxRefusalLength } from '@parley/contracts/admin/bots';
+import { maxLoadFailureLength } from '@parley/contracts/admin/bots';
+import { strictDeployHeader } from '@parley/contracts/code';
 import { ApiError } from '@parley/contracts/errors';
 import { instanceOperation } from '@parley/contracts/operation';
 import {
@@ -17,6 +18,7 @@ import {
   runnersWanted,
 } from '@parley/contracts/runner/runner';
 import type { DeliveryEntry } from '@parley/contracts/runtime/deliveries';
+import { warningHeader } from '@parley/contracts/warning';
 import { newId } from '@parley/persistence/ids';
 import { SealedBoxKey } from '@parley/secrets/sealed-box';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
@@ -30,6 +32,7 @@ import { AdminConfig } from '../../../admin/src/config';
 import { ChatConfig } from '../../../chat/src/config';
 import { ChatModule } from '../../../chat/src/chat.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { HubConfig } from '../../../hub/src/config';
 import { HubModule } from '../../../hub/src/hub.module';
 import { RuntimeConfig } from '../config';
 import { deliveryQueue } from '../deliveries/delivery-queues';
@@ -137,7 +140,7 @@ beforeAll(async () => {
   api = await startPublicApi(
     GatewayModule,
     configured(AdminModule, AdminConfig),
-    HubModule,
+    configured(HubModule, HubConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs: 100 }),
     configured(RuntimeModule, RuntimeConfig),
   );
@@ -413,7 +416,14 @@ describe('an unprepared runner', () => {
 });
 
 describe('a deployment', () => {
-  const refused: CodeCheck = { failure: 'The code waits for ever.' };
+  const waits: CodeCheck = { failure: 'The code waits for ever.' };
+  const code = 'broken';
+  const headers = () => ({ authorization: `Bearer ${account.token}`, 'x-workspace-id': account.workspaceId });
+  const untilIssue = (botId: string) =>
+    waitFor(
+      () => account.client.listBotIssues({ id: botId }),
+      (found) => found.issues.length > 0,
+    );
 
   it('registers a deployment once its code gets ready, which takes no attempt', async () => {
     runner.answers['register'] = [...Array<Answer>(6).fill(notStarted), ...Array<Answer>(6).fill(ended)];
@@ -438,24 +448,70 @@ describe('a deployment', () => {
     expect(runner.checks).toMatchObject([{ owner: 'bot' }, { owner: 'bot', ownerId: bot.id }]);
   });
 
-  it('refuses a deployment of code that cannot be loaded', async () => {
-    runner.onCheck = () => Promise.resolve(refused);
+  it('creates a bot whose code cannot be loaded, with an issue', async () => {
+    runner.onCheck = () => Promise.resolve(waits);
 
-    await expect(newBot()).rejects.toMatchObject({ type: 'Runtime', message: expect.stringContaining('for ever') });
+    const bot = await newBot();
+
+    const { issues } = await untilIssue(bot.id);
+    expect(issues).toMatchObject([{ code: 'code_not_loadable', description: 'The code waits for ever.' }]);
   });
 
-  it('records a refused deployment as an issue with the beginning of a long reason, whatever characters that has', async () => {
+  it('returns a warning for a deployment of code that cannot be loaded, as one line of ASCII', async () => {
+    const bot = await newBot();
+    runner.onCheck = () => Promise.resolve({ failure: `Kein\nSchlüssel \u{1f600}${'x'.repeat(5_000)}` });
+
+    const answer = await api.send(`PUT /v1/admin/bots/${bot.id}`, { headers: headers(), json: { code } });
+
+    expect(answer.status).toBe(200);
+    const warning = answer.headers[warningHeader] as string;
+    expect(warning).toMatch(/^code: it is deployed, and cannot run\. Kein Schl\?ssel \?{2}x+$/);
+    expect(warning).toHaveLength(1_000);
+  });
+
+  it('records code that cannot be loaded as an issue with the beginning of a long reason, whatever characters that has', async () => {
     const bot = await newBot();
     runner.onCheck = () => Promise.resolve({ failure: `\0\ud83d${'x'.repeat(5_000)}` });
 
-    await expect(account.client.updateBot({ id: bot.id, code: 'broken' })).rejects.toMatchObject({ type: 'Runtime' });
+    await account.client.updateBot({ id: bot.id, code });
 
-    const { issues } = await waitFor(
-      () => account.client.listBotIssues({ id: bot.id }),
-      (found) => found.issues.length > 0,
-    );
-    const description = `\ufffd\ufffd${'x'.repeat(maxRefusalLength - 2)}`;
-    expect(issues).toMatchObject([{ code: 'deployment_refused', category: 'user_code', description }]);
+    const { issues } = await untilIssue(bot.id);
+    const description = `\ufffd\ufffd${'x'.repeat(maxLoadFailureLength - 2)}`;
+    expect(issues).toMatchObject([{ code: 'code_not_loadable', category: 'user_code', description }]);
+  });
+
+  it('refuses a strict deployment of code that cannot be loaded, which creates and changes nothing', async () => {
+    const bot = await newBot();
+    runner.onCheck = () => Promise.resolve(waits);
+    const strict = { headers: { ...headers(), [strictDeployHeader]: 'true' }, json: { name: 'Strict', code } };
+
+    const answers = [
+      await api.send('POST /v1/admin/bots', strict),
+      await api.send(`PUT /v1/admin/bots/${bot.id}`, strict),
+    ];
+
+    const message = 'code: nothing was deployed. The code waits for ever.';
+    expect(answers).toMatchObject(Array(2).fill({ status: 400, json: { type: 'Runtime', message } }));
+    expect((await account.client.listBots({})).bots.map(({ name }) => name)).not.toContain('Strict');
+    const { issues } = await untilIssue(bot.id);
+    expect(issues).toMatchObject([{ code: 'deployment_refused', description: 'The code waits for ever.' }]);
+  });
+
+  it('refuses code that cannot be loaded where PARLEY_STRICT_DEPLOY is set', async () => {
+    const [adminConfig, hubConfig] = [
+      api.apps[1]!.get(AdminConfig, { strict: false }),
+      api.apps[2]!.get(HubConfig, { strict: false }),
+    ];
+    adminConfig.strictDeploy = hubConfig.strictDeploy = 'true';
+    runner.onCheck = () => Promise.resolve(waits);
+
+    const deployments = await Promise.allSettled([
+      newBot(),
+      account.client.createIntegration({ name: 'strict', version: '1.0.0', code }),
+    ]);
+
+    adminConfig.strictDeploy = hubConfig.strictDeploy = 'false';
+    expect(deployments).toMatchObject(Array(2).fill({ status: 'rejected', reason: { type: 'Runtime', code: 400 } }));
   });
 });
 

@@ -5,11 +5,11 @@ import { IssueRecordsService } from './issue-records.service';
 import { IssuesController } from './issues.controller';
 import { IssuesRepository } from './issues.repository';
 import { IssuesService } from './issues.service';
-import { RefusedDeploymentHandler } from './refused-deployment.handler';
+import { UnloadableCodeHandler } from './unloadable-code.handler';
 
 @Module({
   imports: [TypeOrmModule.forFeature([IssueEntity])],
-  controllers: [IssuesController, RefusedDeploymentHandler],
+  controllers: [IssuesController, UnloadableCodeHandler],
   providers: [IssuesService, IssueRecordsService, IssuesRepository],
   exports: [IssueRecordsService, IssuesRepository],
 })

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { deploymentRefused } from '@parley/contracts/admin/bots';
+import { codeNotLoadable } from '@parley/contracts/admin/bots';
 import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { type LoopbackRequest, LoopbackServer } from '@parley/testing/loopback-server';
@@ -16,7 +16,7 @@ import { eraseBots } from '../erased-bots/erasure-queue';
 import { RuntimeModule } from '../runtime.module';
 import { type Failure, IssueRecordsService } from './issue-records.service';
 import { IssuesService } from './issues.service';
-import { RefusedDeploymentHandler } from './refused-deployment.handler';
+import { UnloadableCodeHandler } from './unloadable-code.handler';
 
 const perSecond = 5;
 
@@ -300,26 +300,26 @@ describe('issues', () => {
   });
 });
 
-describe('a refused deployment', () => {
+describe('code that cannot be loaded', () => {
   async function handleThrice(botId: string): Promise<void> {
-    const data = { botId, failure: 'The code throws.' };
-    const event = { id: newId('outbox'), subject: deploymentRefused.subject, data };
+    const data = { botId, failure: 'The code throws.', isDeployed: true };
+    const event = { id: newId('outbox'), subject: codeNotLoadable.subject, data };
     for (const attempt of [1, 2, 3])
-      await inRuntime(RefusedDeploymentHandler).handle(data, { event, attempt, signal: new AbortController().signal });
+      await inRuntime(UnloadableCodeHandler).handle(data, { event, attempt, signal: new AbortController().signal });
   }
 
-  it('counts a refused deployment once in its issue although its event is redelivered', async () => {
+  it('counts a deployment of code that cannot be loaded once in its issue although its event is redelivered', async () => {
     const bot = await newBot();
 
     await handleThrice(bot.id);
     await handleThrice(bot.id);
 
     expect(await issuesOf(bot)).toMatchObject([
-      { code: 'deployment_refused', category: 'user_code', description: 'The code throws.', eventsCount: 2 },
+      { code: 'code_not_loadable', category: 'user_code', description: 'The code throws.', eventsCount: 2 },
     ]);
   });
 
-  it('records no issue of a refused deployment whose bot was deleted before the event came', async () => {
+  it('records no issue of code that cannot be loaded whose bot was deleted before the event came', async () => {
     const bot = await newBot();
     await alice.client.deleteBot({ id: bot.id });
     await waitFor(() =>

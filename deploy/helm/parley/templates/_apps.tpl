@@ -90,6 +90,7 @@ tables: [nats, postgres, passages, files]
 {{- end }}
 {{- if has "operator" .needs }}
 {{- $_ := set $plain "HUB_OPERATOR_WORKSPACE_ID" $values.operatorWorkspaceId }}
+{{- $_ := set $plain "PARLEY_STRICT_DEPLOY" (ternary "true" "" $values.strictDeploy) }}
 {{- end }}
 {{- if has "content" .needs }}
 {{- $_ := set $plain "CONTENT_URL" (include "parley.contentUrl" .root) }}

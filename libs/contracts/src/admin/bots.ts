@@ -12,7 +12,7 @@ import {
   Min,
 } from 'class-validator';
 import { workspace } from '../access';
-import { maxCodeBytes, withCode } from '../code';
+import { maxCodeBytes, strictDeployHeader, withCode } from '../code';
 import { JsonObject, ListOf, MapOf, MaxBytes, Nested, Nullable, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
@@ -46,6 +46,9 @@ export const maxSecrets = 25;
 const secretEntries = { maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ };
 
 class BotSettings {
+  /** Refuses code that cannot be loaded, which is deployed with a warning otherwise. */
+  @HeaderFlag(strictDeployHeader) strictDeploy?: boolean;
+
   /** Generated when a bot is created without a name. */
   @Optional() @IsString() @Length(1, 200) name?: string;
 
@@ -257,20 +260,23 @@ export const botTransferred = event({ subject: 'admin.botTransferred', data: Bot
 
 export const moveBotInFiles = consumer({ name: 'files.moveBot', event: botTransferred });
 
-/** Characters of the reason why a deployment was refused. */
-export const maxRefusalLength = 1_000;
+/** Characters of the reason why code cannot be loaded. */
+export const maxLoadFailureLength = 1_000;
 
-/** The code of a deployment cannot be loaded: it changed nothing. */
-export class DeploymentRefused {
+/** The code of a deployment cannot be loaded. */
+export class CodeNotLoadable {
   @IsString() botId!: string;
 
-  /** Reason, with its first `maxRefusalLength` characters. */
+  /** Reason, with its first `maxLoadFailureLength` characters. */
   @IsString() failure!: string;
+
+  /** False for a deployment that was refused, which changed nothing. */
+  @IsBoolean() isDeployed!: boolean;
 }
 
-export const deploymentRefused = event({ subject: 'admin.deploymentRefused', data: DeploymentRefused });
+export const codeNotLoadable = event({ subject: 'admin.codeNotLoadable', data: CodeNotLoadable });
 
-export const recordRefusedDeployment = consumer({ name: 'runtime.recordRefusedDeployment', event: deploymentRefused });
+export const recordUnloadableCode = consumer({ name: 'runtime.recordUnloadableCode', event: codeNotLoadable });
 
 export const bots = {
   create: operation({

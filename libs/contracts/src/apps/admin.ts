@@ -1,6 +1,6 @@
 import { admin } from '../admin/admin';
 import { recordChange } from '../admin/audit';
-import { botDeleted, botTransferred, deploymentRefused, endUsage } from '../admin/bots';
+import { botDeleted, botTransferred, codeNotLoadable, endUsage } from '../admin/bots';
 import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
 import { recurringEventsChanged } from '../admin/bot-definitions';
@@ -30,7 +30,7 @@ export const adminApp: App = {
     botDeleted,
     botTargetChanged,
     botTransferred,
-    deploymentRefused,
+    codeNotLoadable,
     installationsChanged,
     recurringEventsChanged,
     registrationsPending,

@@ -1,5 +1,5 @@
 import { administrativeChange } from '../admin/audit';
-import { eraseBotInRuntime, recordRefusedDeployment } from '../admin/bots';
+import { eraseBotInRuntime, recordUnloadableCode } from '../admin/bots';
 import { botCode } from '../admin/bot-code';
 import { botVisibility } from '../admin/bot-visibility';
 import { eraseRecordings } from '../admin/installations';
@@ -57,7 +57,7 @@ export const runtimeApp: App = {
     eraseBotInRuntime,
     eraseLogs,
     eraseRecordings,
-    recordRefusedDeployment,
+    recordUnloadableCode,
     registerBot,
     registerInstallations,
     wakeDeliveries,

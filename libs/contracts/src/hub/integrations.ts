@@ -1,6 +1,6 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsString, IsUrl, Length, Max, MaxLength, Min } from 'class-validator';
 import { workspace } from '../access';
-import { maxCodeBytes, withCode } from '../code';
+import { maxCodeBytes, strictDeployHeader, withCode } from '../code';
 import { ActionDefinition, definitionName, EntityDefinition, EventDefinition } from '../definition';
 import { JsonObject, ListOf, MapOf, MaxBytes, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
@@ -26,6 +26,9 @@ import {
 
 /** Integration to create or update. Absent fields stay unchanged, or are empty in a new integration. */
 export class IntegrationDraft extends IntegrationDefinitionDraft {
+  /** Refuses code that cannot be loaded, which is deployed with a warning otherwise. */
+  @HeaderFlag(strictDeployHeader) strictDeploy?: boolean;
+
   /** Stored encrypted. Answers contain the names only. `null` removes a secret. */
   @Optional()
   @MapOf(String, { nullable: true, maxLength: 20_000, key: /^[A-Z][A-Z0-9_]{0,199}$/ })

@@ -12,6 +12,7 @@ import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import { broadcast, channel, instanceOperation } from '@parley/contracts/operation';
 import { markReplayed } from '@parley/contracts/replayed';
+import { withWarning } from '@parley/contracts/warning';
 import { waitFor } from '@parley/testing/wait-for';
 import { map } from 'rxjs';
 import { ParleyClient } from '../parley-client';
@@ -99,6 +100,15 @@ export function transportBehaviour(open: () => Promise<SharedBus>): void {
       { text: '{"id":1}', isReplayed: false },
       { text: '{"id":1}', isReplayed: true },
     ]);
+  });
+
+  it('carries a warning beside an answer, whatever characters it has', async () => {
+    const warned = probe();
+    const warning = 'Two\nlines, \u{1f600} and "quotes"';
+    await answerWith(service, warned, () => withWarning({ id: 1 }, warning));
+
+    expect(await bus.request(warned, caller, {})).toEqual({ text: '{"id":1}', isReplayed: false, warning });
+    expect(await bus.call(warned, caller, {})).toEqual({ id: 1 });
   });
 
   it('answers an empty object when a handler returns nothing', async () => {

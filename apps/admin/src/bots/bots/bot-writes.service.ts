@@ -4,20 +4,22 @@ import { Injectable } from '@nestjs/common';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import {
+  type CodeNotLoadable,
+  codeNotLoadable,
   type CreateBot,
-  deploymentRefused,
-  maxRefusalLength,
+  maxLoadFailureLength,
   maxSecrets,
   type UpdateBot,
 } from '@parley/contracts/admin/bots';
 import { mapEntries, mergeEntries } from '@parley/contracts/entries';
 import { notFound } from '@parley/contracts/errors';
 import { Outbox } from '@parley/events/outbox';
-import { Database } from '@parley/persistence/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 import { toText } from '@parley/persistence/storable';
 import { CodeCheckClient, nothingDeployed } from '@parley/service/code-check.client';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
+import { AdminConfig } from '../../config';
 import { AuditRepository } from '../../people/audit/audit.repository';
 import { viewerOf } from '../bot-visibility/viewer';
 import { InstallationsService } from '../installations/installations.service';
@@ -32,6 +34,12 @@ import { RecurringFailuresRepository } from './recurring-failures.repository';
 import { TargetChangesService } from './target-changes.service';
 
 const maxTags = 1000;
+
+export interface WrittenBot {
+  row: BotRow;
+  /** Why the code that was deployed cannot be loaded; null if it can, and without code. */
+  loadFailure: string | null;
+}
 
 /** Writes a bot with its definition, code, recurring events and installations in one transaction. */
 @Injectable()
@@ -49,16 +57,20 @@ export class BotWritesService {
     private readonly codeChecks: CodeCheckClient,
     private readonly outbox: Outbox,
     private readonly box: SecretBox,
+    private readonly config: AdminConfig,
   ) {}
 
-  async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotRow> {
+  async create(caller: WorkspaceCaller, input: CreateBot): Promise<WrittenBot> {
     checkDefinition(input);
     this.recurringEvents.check(input);
     const { code, url, secrets } = input;
-    if (code !== undefined && url === undefined)
-      await this.codeChecks.requireLoadable(caller, { owner: 'bot', code, secrets: secrets ?? {} });
+    const loadFailure =
+      code === undefined || url !== undefined
+        ? null
+        : await this.codeChecks.findFailure(caller, { owner: 'bot', code, secrets: secrets ?? {} });
+    if (loadFailure !== null && this.isStrict(input)) throw nothingDeployed(loadFailure);
     const workspaceId = caller.workspace.id;
-    return this.database.transaction(async (tx) => {
+    const row = await this.database.transaction(async (tx) => {
       await this.quotas.admit(tx, workspaceId, 'bot_count');
       const created = await this.bots.insertBot(tx, input, {
         workspaceId,
@@ -80,17 +92,20 @@ export class BotWritesService {
         resourceId: created.id,
         resourceName: created.name,
       });
+      if (loadFailure !== null)
+        await this.announceUnloadable(tx, { botId: created.id, failure: loadFailure, isDeployed: true });
       return { ...created, ...(await this.installations.addChat(tx, created.id)) };
     });
+    return { row, loadFailure };
   }
 
   /** Runs under the bot's row lock: concurrent updates build on each other. */
-  async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotRow> {
+  async update(caller: WorkspaceCaller, input: UpdateBot): Promise<WrittenBot> {
     checkDefinition(input);
     this.recurringEvents.check(input);
-    await this.requireLoadable(caller, input);
+    const loadFailure = await this.findLoadFailure(caller, input);
     const secrets = this.seal(input.secrets);
-    return this.installations.change(caller, input.id, input, (prepared) =>
+    const row = await this.installations.change(caller, input.id, input, (prepared) =>
       this.database.transaction(async (tx) => {
         if (input.recurringEvents || input.plugins) await this.quotas.lock(tx, caller.workspace.id);
         const current = await this.bots.lockVisible(tx, viewerOf(caller), input.id);
@@ -124,27 +139,41 @@ export class BotWritesService {
           resourceName: updated.name,
           value: changedFields(input),
         });
+        if (loadFailure !== null)
+          await this.announceUnloadable(tx, { botId: input.id, failure: loadFailure, isDeployed: true });
         return updated;
       }),
     );
+    return { row, loadFailure };
   }
 
-  /** Outside of the transaction. A bot with a url is called there. Announces a refusal, which changes nothing else. */
-  private async requireLoadable(caller: WorkspaceCaller, { id, code, ...input }: UpdateBot): Promise<void> {
-    if (code === undefined) return;
+  /**
+   * Outside of the transaction. A bot with a url is called there. Throws Runtime for a strict deployment, and announces that:
+   * it changes nothing else.
+   */
+  private async findLoadFailure(caller: WorkspaceCaller, { id, code, ...input }: UpdateBot): Promise<string | null> {
+    if (code === undefined) return null;
     const bot = await this.bots.findVisibleSecrets(viewerOf(caller), id);
     if (!bot) throw notFound('bot', id);
     const url = input.url === undefined ? bot.url : input.url;
-    if (url !== null) return;
+    if (url !== null) return null;
     const stored = mapEntries(bot.secrets, (sealed) => this.box.open(sealed));
     const failure = await this.codeChecks.findFailure(caller, {
       ...{ owner: 'bot', ownerId: id, code },
       secrets: mergeEntries(stored, input.secrets),
     });
-    if (failure === null) return;
-    const refusal = { botId: id, failure: toText(failure.slice(0, maxRefusalLength)) };
-    await this.database.transaction((tx) => this.outbox.add(tx, deploymentRefused, refusal));
+    if (failure === null || !this.isStrict(input)) return failure;
+    await this.database.transaction((tx) => this.announceUnloadable(tx, { botId: id, failure, isDeployed: false }));
     throw nothingDeployed(failure);
+  }
+
+  private isStrict({ strictDeploy }: Pick<CreateBot, 'strictDeploy'>): boolean {
+    return strictDeploy === true || this.config.strictDeploy === 'true';
+  }
+
+  private async announceUnloadable(tx: Transaction, { failure, ...deployment }: CodeNotLoadable): Promise<void> {
+    const reason = toText(failure.slice(0, maxLoadFailureLength));
+    await this.outbox.add(tx, codeNotLoadable, { ...deployment, failure: reason });
   }
 
   private seal(secrets: Record<string, string | null> = {}): Record<string, string | null> {
@@ -163,6 +192,6 @@ function changesRecurringPlugins(before: BotRow, after: BotRow): boolean {
 }
 
 /** Contains field names only: values may be secret or large. */
-function changedFields({ id: _id, byAlias: _byAlias, ...changes }: UpdateBot): string {
+function changedFields({ id: _id, byAlias: _byAlias, strictDeploy: _strict, ...changes }: UpdateBot): string {
   return Object.keys(changes).sort().join(', ');
 }

@@ -15,6 +15,7 @@ import type {
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
+import { deployed } from '@parley/service/code-check.client';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AuditRepository } from '../../people/audit/audit.repository';
@@ -45,7 +46,8 @@ export class BotsService {
   ) {}
 
   async create(caller: WorkspaceCaller, input: CreateBot): Promise<BotReply> {
-    return this.reply(caller, await this.writes.create(caller, input), input.byAlias);
+    const { row, loadFailure } = await this.writes.create(caller, input);
+    return deployed(this.reply(caller, row, input.byAlias), loadFailure);
   }
 
   async get(caller: WorkspaceCaller, { id, byAlias }: GetBot): Promise<BotReply> {
@@ -59,10 +61,11 @@ export class BotsService {
 
   async update(caller: WorkspaceCaller, input: UpdateBot): Promise<BotReply> {
     const registeredBy = performance.now() + registeredWithinMs;
-    const row = await this.writes.update(caller, input);
+    const { row, loadFailure } = await this.writes.update(caller, input);
     if (input.blocked !== undefined)
       this.client.broadcast(credentialsChanged, { reason: `bot ${input.id} was updated` });
-    return this.reply(caller, await this.registered(caller, input, row, registeredBy), input.byAlias);
+    const registered = await this.registered(caller, input, row, registeredBy);
+    return deployed(this.reply(caller, registered, input.byAlias), loadFailure);
   }
 
   async list(caller: WorkspaceCaller, query: ListBots): Promise<Bots> {

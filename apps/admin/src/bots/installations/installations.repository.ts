@@ -153,20 +153,21 @@ export class InstallationsRepository {
   }
 
   /**
-   * Updates up to `limit` installations with an outdated summary, and returns them. Index
-   * installation_integration.
+   * Updates up to `limit` installations with an outdated summary, and returns them. They are registered again if that failed:
+   * the version has changed, and may have other code. Index installation_integration.
    */
   async updateOutdatedIntegrations(
     sql: Sql,
     { summary, is_callable }: Pick<InstallationRow, 'summary' | 'is_callable'>,
     limit: number,
   ): Promise<{ bot_id: string; is_pending: boolean }[]> {
+    const isConcerned = `enabled AND (is_callable <> $3 OR $3 AND status = 'registration_failed')`;
     return sql.query(
       `UPDATE installation SET summary = $2, is_callable = $3, updated_at = now(),
-         status = CASE WHEN enabled AND is_callable <> $3
+         status = CASE WHEN ${isConcerned}
            THEN CASE WHEN $3 THEN 'registration_pending' ELSE 'registered' END ELSE status END,
-         status_reason = CASE WHEN enabled AND is_callable <> $3 THEN NULL ELSE status_reason END,
-         registration_revision = registration_revision + (enabled AND is_callable <> $3)::int
+         status_reason = CASE WHEN ${isConcerned} THEN NULL ELSE status_reason END,
+         registration_revision = registration_revision + (${isConcerned})::int
        WHERE (bot_id, alias) IN (
          SELECT bot_id, alias FROM installation
          WHERE integration_id = $1 AND summary ->> 'updatedAt' <= $2::jsonb ->> 'updatedAt'

@@ -112,6 +112,28 @@ it('shows changes of the hub, and blocks the deletion of an installed integratio
   );
 });
 
+it('registers an installation again that failed before a change of its integration, and no other one', async () => {
+  const { id } = await newIntegration(alice, { url: 'https://example.com' });
+  const [failed, registered] = [await newBot(), await newBot()];
+  for (const { update } of [failed, registered]) await update({ integrations: { [id]: {} } });
+  await setStatus(failed.id, 'registration_failed');
+  await setStatus(registered.id, 'registered');
+
+  await alice.client.updateIntegration({ id, title: 'Repaired' });
+
+  const shown = async ({ get }: typeof failed) => (await get()).integrations[id]!;
+  await waitFor(async () => (await shown(registered)).title === 'Repaired');
+  expect(await shown(registered)).toMatchObject({ status: 'registered' });
+  await waitFor(async () => (await shown(failed)).title === 'Repaired');
+  expect(await shown(failed)).toMatchObject({ status: 'registration_pending', statusReason: null });
+
+  function setStatus(botId: string, status: string) {
+    return api.sql(`UPDATE admin.installation SET status = $2, status_reason = 'No license.' WHERE bot_id = $1`, [
+      ...[botId, status],
+    ]);
+  }
+});
+
 it('lets a bot keep and change an integration that became private, which no other workspace can install', async () => {
   const { update, get } = await newBot();
   const { id } = await newIntegration(bob, { visibility: 'public' });
