@@ -8,6 +8,7 @@ import { clientOf, parley } from '@parley/testing/api';
 import { sendTo } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import type { RunningPlatform } from '@parley/testing/running-platform';
+import { describeHandover } from '../bots/handover.behaviour';
 import { describeBots } from './bots.behaviour';
 import { describeChat } from './chat.behaviour';
 import { describeFiles } from './files.behaviour';
@@ -272,6 +273,7 @@ export function describePlatform(
     });
 
     describeBots(() => platform);
+    describeHandover(() => platform);
     describeChat(() => platform);
     describeFiles(() => platform);
     describeTables(() => platform);

@@ -22,7 +22,7 @@ const packages: Record<Sdk, string> = { '0.10': '@botpress/sdk', '5': 'botpress-
  * Path of the bot's code as the CLI bundles it: one CommonJS file with everything included. The temporary folder keeps the
  * bundles, by hash of the sources and the version of the SDK.
  */
-export async function bundleBot(name: BotName, sdk: Sdk): Promise<string> {
+export async function bundleBot(name: BotName | 'handover' | 'desk', sdk: Sdk): Promise<string> {
   const folder = join(tmpdir(), 'parley-test-bots');
   const bundle = join(folder, `${name}-${sdk}-${await sourceHash(sdk)}.cjs`);
   if (await isFile(bundle)) return bundle;
