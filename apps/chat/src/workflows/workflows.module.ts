@@ -1,10 +1,13 @@
 import { Module } from '@nestjs/common';
+import { BotDefinitionsModule } from '../bot-definitions/bot-definitions.module';
 import { ConversationsModule } from '../conversations/conversations.module';
 import { EventsModule } from '../events/events.module';
 import { ListQueriesModule } from '../list-queries/list-queries.module';
 import { TagsModule } from '../tags/tags.module';
 import { UsersModule } from '../users/users.module';
+import { ColumnWorkflowsService } from './column-workflows.service';
 import { EndedWorkflowsService } from './ended-workflows.service';
+import { StartColumnWorkflowHandler } from './start-column-workflow.handler';
 import { WorkflowContinuationsService } from './workflow-continuations.service';
 import { WorkflowEventsService } from './workflow-events.service';
 import { WorkflowReferencesService } from './workflow-references.service';
@@ -13,11 +16,12 @@ import { WorkflowsRepository } from './workflows.repository';
 import { WorkflowsService } from './workflows.service';
 
 @Module({
-  imports: [ConversationsModule, EventsModule, ListQueriesModule, TagsModule, UsersModule],
-  controllers: [WorkflowsController],
+  imports: [BotDefinitionsModule, ConversationsModule, EventsModule, ListQueriesModule, TagsModule, UsersModule],
+  controllers: [WorkflowsController, StartColumnWorkflowHandler],
   providers: [
     WorkflowsService,
     WorkflowsRepository,
+    ColumnWorkflowsService,
     WorkflowEventsService,
     WorkflowReferencesService,
     EndedWorkflowsService,
