@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Client } from '@botpress/client';
 import { type AuthenticatedClient, Client as ChatClient } from '@botpress/chat';
 import { clientOf } from '@parley/testing/api';
@@ -196,6 +197,28 @@ export function describeBots(running: () => RunningPlatform): void {
       expect(await conversation.texts()).toEqual(['1 2', 'sum: 3']);
       const { output } = await bot.client.callAction({ type: 'add', input: { a: 20, b: 3 } });
       expect(output).toEqual({ sum: 23 });
+    });
+
+    it('computes columns of a table by the code of the bot and by its workflow', async () => {
+      const bot = await created(definitionOf('acting'));
+      await admin.updateBot({ id: bot.botId, code: await readFile(await bundleBot('acting', '5'), 'utf8') });
+      const computed = (settings: object) => ({
+        type: 'number' as const,
+        'x-zui': { computed: { dependencies: ['price'], ...settings } },
+      });
+      const properties = {
+        price: { type: 'number' as const },
+        gross: computed({ action: 'code', code: '(row) => row.price * factor' }),
+        rating: computed({ action: 'workflow', workflowId: 'rating' }),
+      };
+      const { table } = await bot.client.createTable({ name: 'goods', schema: { type: 'object', properties } });
+      await bot.client.createTableRows({ table: table.id, rows: [{ price: 3 }] });
+
+      const read = async () => (await bot.client.getTableRow({ table: table.id, id: 1 })).row;
+      expect(await waitFor(read, ({ rating, gross }) => rating !== null && gross !== null, 60_000)).toMatchObject({
+        gross: 6,
+        rating: 5,
+      });
     });
 
     it('runs workflows that sleep, wait for a child, or time out', async () => {

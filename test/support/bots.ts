@@ -134,6 +134,7 @@ const definitions = {
         input: { schema: object({ a: { type: 'number' }, b: { type: 'number' } }) },
         output: { schema: object({ sum: { type: 'number' } }) },
       },
+      tablesRecomputeRows: { input: { schema: object({}) }, output: { schema: object({}) } },
     },
   },
   failing: {},

@@ -41,6 +41,7 @@ import { Registrations1796400000000 } from './migrations/1796400000000-registrat
 import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
 import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
 import { WebchatSettings1796600000000 } from './migrations/1796600000000-webchat-settings';
+import { ComputingBots1796700000000 } from './migrations/1796700000000-computing-bots';
 import { OperatorsModule } from './people/operators/operators.module';
 import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './people/preferences/preference.entity';
 import { FormerInstallationEntity } from './bots/registrations/former-installation.entity';
@@ -67,6 +68,7 @@ export const adminDatabase: ServiceSchema = {
     Registrations1796400000000,
     ConsoleLinks1796500000000,
     WebchatSettings1796600000000,
+    ComputingBots1796700000000,
   ],
   entities: [
     ...eventEntities,

@@ -26,6 +26,7 @@ import { Deliveries1796100000000 } from './migrations/1796100000000-deliveries';
 import { Analytics1796200000000 } from './migrations/1796200000000-analytics';
 import { RecurringOutcomes1796300000000 } from './migrations/1796300000000-recurring-outcomes';
 import { OutgoingChanges1796600000000 } from './migrations/1796600000000-outgoing-changes';
+import { ColumnWorkflows1797000000000 } from './migrations/1797000000000-column-workflows';
 import { OutgoingChangeEntity } from './announcements/outgoing-change.entity';
 import { RecurringEventEntity, RecurringRevisionEntity } from './events/recurring-event.entity';
 import { SignalEntity } from './signals/signal.entity';
@@ -44,6 +45,7 @@ export const chatDatabase: ServiceSchema = {
     RecurringOutcomes1796300000000,
     OutgoingChanges1796600000000,
     WorkFailures1796900000000,
+    ColumnWorkflows1797000000000,
   ],
   entities: [
     ...eventEntities,

@@ -22,6 +22,8 @@ import { StatesController } from './states/states.controller';
 import { StatesRepository } from './states/states.repository';
 import { StatesService } from './states/states.service';
 import { EndedWorkflowsService } from './workflows/ended-workflows.service';
+import { ColumnWorkflowsService } from './workflows/column-workflows.service';
+import { StartColumnWorkflowHandler } from './workflows/start-column-workflow.handler';
 import { WorkflowContinuationsService } from './workflows/workflow-continuations.service';
 import { WorkflowEventsService } from './workflows/workflow-events.service';
 import { WorkflowReferencesService } from './workflows/workflow-references.service';
@@ -38,6 +40,7 @@ import { WorkflowsService } from './workflows/workflows.service';
     DeliveriesController,
     SettleEventsHandler,
     WorkflowsController,
+    StartColumnWorkflowHandler,
     StatesController,
     AnalyticsController,
   ],
@@ -56,6 +59,7 @@ import { WorkflowsService } from './workflows/workflows.service';
     WorkflowsRepository,
     WorkflowEventsService,
     WorkflowReferencesService,
+    ColumnWorkflowsService,
     WorkflowContinuationsService,
     EndedWorkflowsService,
     StatesService,

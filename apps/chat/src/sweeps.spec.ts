@@ -36,7 +36,8 @@ const sweeps: Record<string, (count: number) => Promise<boolean>> = {
     const events = { createUpdate: nothing, createUpdateOfParent: nothing } as never;
     const workflows = { timeOutWorkflows: batchOf(count) } as never;
     const continuations = { cancelScheduled: nothing } as never;
-    return new EndedWorkflowsService(database, workflows, events, continuations, config).timeOut();
+    const columns = { announceOutcome: nothing } as never;
+    return new EndedWorkflowsService(database, workflows, events, continuations, columns, config).timeOut();
   },
 };
 

@@ -29,6 +29,7 @@ import { MessageDeliveriesModule } from './message-deliveries/message-deliveries
 import { MessageDeliveryEntity } from './message-deliveries/message-delivery.entity';
 import { PingsModule } from './pings/pings.module';
 import { RegistrationsModule } from './registrations/registrations.module';
+import { RowComputationsModule } from './row-computations/row-computations.module';
 import { RecordedRequestEntity } from './webhook-recordings/recorded-request.entity';
 import { WebhookRecordingEntity } from './webhook-recordings/webhook-recording.entity';
 import { WebhookRecordingsModule } from './webhook-recordings/webhook-recordings.module';
@@ -103,6 +104,7 @@ export class RuntimeModule {
         MessageDeliveriesModule,
         PingsModule,
         RegistrationsModule,
+        RowComputationsModule,
         WebhookRecordingsModule,
         WebhooksModule,
       ],

@@ -14,6 +14,8 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { ComputedColumnsModule } from './computed-columns/computed-columns.module';
+import { RequestedCellEntity } from './computed-columns/requested-cell.entity';
+import { ComputingBotEntity } from './computing-bots/computing-bot.entity';
 import { TablesConfig } from './config';
 import { DeletedBotEntity } from './erasure/deleted-bot.entity';
 import { ErasureModule } from './erasure/erasure.module';
@@ -21,6 +23,7 @@ import { ImportsExportsModule } from './imports-exports/imports-exports.module';
 import { JobEntity } from './jobs/job.entity';
 import { Tables1795392000000 } from './migrations/1795392000000-tables';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
+import { RequestedCells1797000000000 } from './migrations/1797000000000-requested-cells';
 import { QueriesModule } from './queries/queries.module';
 import { RowsModule } from './rows/rows.module';
 import { DroppedPointEntity } from './search/dropped-point.entity';
@@ -32,7 +35,7 @@ import { TableEntity } from './tables/table.entity';
 
 export const tablesDatabase: ServiceSchema = {
   schema: 'tables',
-  migrations: [Tables1795392000000, WorkQueue1796000000000, WorkFailures1796900000000],
+  migrations: [Tables1795392000000, WorkQueue1796000000000, WorkFailures1796900000000, RequestedCells1797000000000],
   entities: [
     ...eventEntities,
     WorkEntity,
@@ -42,6 +45,8 @@ export const tablesDatabase: ServiceSchema = {
     TableStateEntity,
     RowEntity,
     DroppedPointEntity,
+    ComputingBotEntity,
+    RequestedCellEntity,
     DeletedBotEntity,
     JobEntity,
   ],

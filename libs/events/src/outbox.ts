@@ -1,5 +1,6 @@
 import type { Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
+import { toJsonb } from '@parley/persistence/storable';
 import type { EventMessage } from '@parley/transport/event-stream';
 import type { Event } from '@parley/contracts/operation';
 import { currentTraceparent, inSpan, isTraced } from '@parley/tracing/tracing';
@@ -80,7 +81,7 @@ function announced({ subject }: Event, insert: () => Promise<void>): Promise<voi
 }
 
 function bodyOf(subject: string, data: unknown): string {
-  const body = JSON.stringify(data);
+  const body = toJsonb(data);
   if (Buffer.byteLength(body) <= maxEventBytes) return body;
   throw new Error(`Event ${subject} exceeds ${maxEventBytes} bytes: store large data in a row and publish its id.`);
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { WhenDue } from '@parley/work-queue/worker';
 import { ChatConfig } from '../config';
+import { ColumnWorkflowsService } from './column-workflows.service';
 import { WorkflowContinuationsService } from './workflow-continuations.service';
 import { WorkflowEventsService } from './workflow-events.service';
 import type { WorkflowEntity } from './workflow.entity';
@@ -20,12 +21,14 @@ export class EndedWorkflowsService {
     private readonly workflows: WorkflowsRepository,
     private readonly events: WorkflowEventsService,
     private readonly continuations: WorkflowContinuationsService,
+    private readonly columns: ColumnWorkflowsService,
     private readonly config: ChatConfig,
   ) {}
 
   /** Call in the transaction that ended the workflow. */
   async followUp(tx: Transaction, workflow: WorkflowEntity): Promise<void> {
     await this.events.createUpdateOfParent(tx, 'child_workflow_finished', workflow);
+    await this.columns.announceOutcome(tx, workflow);
     if (workflow.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, workflow);
   }
 

@@ -1,4 +1,5 @@
 import type { BotCaller } from '@parley/contracts/access';
+import type { WorkflowCell } from '@parley/contracts/tables/computations';
 import { finishedStatuses, type Workflow, type WorkflowStatus } from '@parley/contracts/chat/workflows';
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, Index } from 'typeorm';
@@ -45,6 +46,9 @@ export class WorkflowEntity {
   @IdColumn({ nullable: true }) event_id!: string | null;
   @Column('text', { nullable: true }) failure_reason!: string | null;
   @Column('jsonb') tags!: Record<string, string>;
+  /** Cell of a table that gets the output. */
+  @Column('jsonb', { nullable: true }) cell!: WorkflowCell | null;
+
   @Column({ type: 'timestamptz', precision: 3 }) timeout_at!: Date;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) completed_at!: Date | null;
   @Column({ type: 'timestamptz', precision: 3 }) created_at!: Date;

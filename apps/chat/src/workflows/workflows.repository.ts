@@ -33,7 +33,7 @@ export type NewWorkflow = Pick<
   | 'user_id'
   | 'event_id'
   | 'tags'
-> & { timeout_at: Date | null };
+> & { timeout_at: Date | null; cell?: WorkflowEntity['cell'] };
 
 export interface WorkflowFilter {
   name: string;
@@ -62,8 +62,8 @@ export class WorkflowsRepository {
     const [row] = await tx.query<WorkflowEntity>(
       `WITH made AS (
          INSERT INTO workflow (bot_id, id, name, status, input, output, integration_alias, parent_workflow_id,
-           conversation_id, user_id, event_id, tags, timeout_at, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, '{}', $6, $7, $8, $9, $10, $11, coalesce($12, now() + interval '1 day'), $13, $13)
+           conversation_id, user_id, event_id, tags, timeout_at, created_at, updated_at, cell)
+         VALUES ($1, $2, $3, $4, $5, '{}', $6, $7, $8, $9, $10, $11, coalesce($12, now() + interval '1 day'), $13, $13, $14)
          RETURNING *),
        tags AS (${tagRowsOf('workflow', 'made')})
        SELECT * FROM made`,
@@ -81,6 +81,7 @@ export class WorkflowsRepository {
         toJsonb(workflow.tags),
         workflow.timeout_at,
         timeOfId(id),
+        workflow.cell ? toJsonb(workflow.cell) : null,
       ],
     );
     return row!;

@@ -19,6 +19,7 @@ import { Idempotency } from '@parley/persistence/idempotency';
 import { aliasOf, scopeOf, storedNames } from '../queries/scope';
 import { discriminatingTags, lockTags, mergedTags } from '../tags/object-tags';
 import { TagsRepository } from '../tags/tags.repository';
+import { ColumnWorkflowsService } from './column-workflows.service';
 import { EndedWorkflowsService } from './ended-workflows.service';
 import { WorkflowContinuationsService } from './workflow-continuations.service';
 import { WorkflowReferencesService } from './workflow-references.service';
@@ -37,6 +38,7 @@ export class WorkflowsService {
     private readonly events: WorkflowEventsService,
     private readonly ended: EndedWorkflowsService,
     private readonly continuations: WorkflowContinuationsService,
+    private readonly columns: ColumnWorkflowsService,
   ) {}
 
   create(caller: BotCaller, input: CreateWorkflow): Promise<WorkflowReply> {
@@ -112,6 +114,7 @@ export class WorkflowsService {
       await this.workflows.deleteWorkflow(tx, row);
       await this.tags.removeTags(tx, 'workflow', row, row.tags);
       await this.events.createUpdateOfParent(tx, 'child_workflow_deleted', row);
+      if (!hasEnded(row)) await this.columns.announceFailure(tx, row, `The workflow "${row.name}" was deleted.`);
       if (row.conversation_id !== null) await this.workflows.makeAnotherCurrent(tx, row);
       return {};
     });

@@ -14,6 +14,6 @@ import { ActionCallsService } from './action-calls.service';
   imports: [TypeOrmModule.forFeature([ActionRunEntity]), BotTargetsModule, InvocationsModule],
   controllers: [ActionsController],
   providers: [ActionsService, ActionCallsService, ActionRunsService, ActionRunsRepository, ActionSlotsLimiter],
-  exports: [ActionRunsRepository],
+  exports: [ActionRunsRepository, ActionsService],
 })
 export class ActionsModule {}

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Semaphore } from '@parley/background/semaphore';
-import type { CellState } from '@parley/contracts/tables/rows';
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
 import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from '@parley/openai/completions';
-import { isNestedTooDeeply, maxLevels } from '../sandbox/nesting';
 import { SandboxService } from '../sandbox/sandbox.service';
 import { dependenciesOf } from '../schema/column-dependencies';
 import type { TableColumn } from '../schema/columns';
-import { columnsToCompute, isSearchable } from '../schema/dirty-flags';
+import { columnsToCompute } from '../schema/dirty-flags';
 import type { CachedTable } from '../tables/table.cache';
+import { type Outcome, RowUnderWay, unexpected } from './cell-fit';
+import type { RemoteColumns } from './remote-columns';
 import type { ComputedRow, StaleRow } from './stale-rows.repository';
 
 /** Concurrent requests to the completion server, over all tables. */
@@ -19,9 +19,6 @@ const maxPauses = 5;
 const noAnswer =
   'The completion server did not answer after several attempts. The log of the tables service has the reason.';
 const defaultModel = 'gpt-4o';
-const maxErrorLength = 600;
-
-type Outcome = { value: unknown } | { error: string };
 
 /** Retryable failure of the completion server: the column stays stale. */
 export type Obstacle = CompletionsBusy | CompletionsUnavailable;
@@ -36,51 +33,37 @@ export class CellComputerService {
   ) {}
 
   /**
-   * Computes the stale columns in dependency order. Columns that wait for the completion server, and their dependents,
-   * stay stale. Throws only the reason of the signal.
+   * Computes the stale columns in dependency order. Remote columns, columns that wait for the completion server, and the
+   * dependents of both stay stale. Throws only the reason of the signal.
    * @param pauses pauses in a row that the table has had because of the completion server
    */
   async compute(
     table: CachedTable,
+    remote: RemoteColumns,
     row: StaleRow,
     pauses: number,
     signal: AbortSignal,
   ): Promise<{ row: ComputedRow; obstacle?: Obstacle }> {
     const stale = new Set(row.stale);
     const columns = columnsToCompute(table).filter(({ key }) => stale.has(key));
-    const result: ComputedRow = {
-      id: row.id,
-      revision: row.revision,
-      data: {},
-      emptied: [],
-      computed: {},
-      left: [...stale].filter((key) => !columns.some((column) => column.key === key)),
-      stale: [],
-      unindexed: false,
-    };
-    const data = { ...row.data };
+    const left = [...stale].filter((key) => !columns.some((column) => column.key === key));
+    const underWay = new RowUnderWay(table, row, left);
     const waiting = new Set<string>();
     let obstacle: Obstacle | undefined;
     for (const column of columns) {
-      const isHeldUp = dependenciesOf(column, table.columns).some((name) => waiting.has(name));
-      const outcome = isHeldUp ? undefined : await this.tryOutcome(table, column, row.id, data, signal, pauses);
+      const isHeldUp = remote.has(column) || dependenciesOf(column, table.columns).some((name) => waiting.has(name));
+      const outcome = isHeldUp
+        ? undefined
+        : await this.tryOutcome(table, column, row.id, underWay.data, signal, pauses);
       if (!outcome || outcome instanceof Error) {
         obstacle = outcome ?? obstacle;
         waiting.add(column.name);
-        result.stale.push(column.key);
+        underWay.result.stale.push(column.key);
         continue;
       }
-      const { value = null, ...state } = tryToFit(table, column, data, outcome);
-      if (value === null) {
-        result.emptied.push(column.key);
-        delete data[column.key];
-      } else {
-        data[column.key] = result.data[column.key] = value;
-      }
-      result.computed[column.key] = { ...state, updatedAt: new Date().toISOString() };
-      result.unindexed ||= isSearchable(column);
+      underWay.set(column, outcome);
     }
-    return { row: result, obstacle };
+    return { row: underWay.result, obstacle };
   }
 
   private async tryOutcome(...given: Parameters<CellComputerService['outcome']>): Promise<Outcome | Obstacle> {
@@ -109,7 +92,7 @@ export class CellComputerService {
       case 'ai':
         return this.complete(table, column, settings, data, signal, pauses);
       case 'workflow':
-        return { error: 'Workflows are not available in this version: use the action "code" or "ai".' };
+        return { error: 'The column names no workflow: set workflowId to the name of a workflow of the bot.' };
     }
   }
 
@@ -146,41 +129,6 @@ export class CellComputerService {
 
 function valuesOf(columns: Iterable<TableColumn>, data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries([...columns].map(({ name, key }) => [name, data[key] ?? null]));
-}
-
-type Fitted = CellState & { value?: unknown };
-
-/** An unexpected error fails this cell only. */
-function tryToFit(table: CachedTable, column: TableColumn, data: Record<string, unknown>, outcome: Outcome): Fitted {
-  try {
-    return fitted(table, column, data, outcome);
-  } catch (error) {
-    return failed(unexpected(error).error);
-  }
-}
-
-function fitted(
-  { validator }: CachedTable,
-  { name, key }: TableColumn,
-  data: Record<string, unknown>,
-  outcome: Outcome,
-): Fitted {
-  if ('error' in outcome) return failed(outcome.error);
-  if (isNestedTooDeeply(outcome.value)) return failed(`The result is nested deeper than ${maxLevels} levels.`);
-  const checked = validator.checkChange({ [name]: outcome.value });
-  if (typeof checked === 'string') return failed(`The result does not fit the column: ${checked}.`);
-  const value = checked.data[key];
-  const tooLarge = validator.wholeProblem({ ...data, [key]: value });
-  if (tooLarge !== undefined) return failed(`The result does not fit the row: ${tooLarge}.`);
-  return { status: 'computed', value };
-}
-
-function failed(error: string): Fitted {
-  return { status: 'failed', error: error.slice(0, maxErrorLength) };
-}
-
-function unexpected(error: unknown): { error: string } {
-  return { error: `The column cannot be computed: ${(error as Error).message}` };
 }
 
 function instructionFor({ name, schema }: TableColumn): string {

@@ -8,6 +8,7 @@ import { RowWriter } from '../tables/row-writer';
 import type { CachedTable } from '../tables/table.cache';
 import type { TableRow } from '../tables/table.entity';
 import { CellComputerService } from './cell-computer.service';
+import { RemoteColumns } from './remote-columns';
 import type { StaleRow } from './stale-rows.repository';
 
 const total = { type: 'number', 'x-zui': { index: 0, computed: { action: 'code', code: '1 + 1' } } };
@@ -36,16 +37,17 @@ const row: StaleRow = {
 
 const sandbox = new SandboxService();
 afterAll(() => sandbox.onApplicationShutdown());
+const none = new RemoteColumns(table, false);
 const cells = new CellComputerService(sandbox, new Completions(new TablesConfig()));
 
 it('rejects with the reason of an aborted signal', async () => {
-  await expect(cells.compute(table, row, 0, AbortSignal.abort(new Error('the end')))).rejects.toThrow('the end');
+  await expect(cells.compute(table, none, row, 0, AbortSignal.abort(new Error('the end')))).rejects.toThrow('the end');
 });
 
 it('reports an unexpected error in the cell, so that it blocks no other row', async () => {
   const data = { [table.columns.get('note')!.key]: () => 'what no thread takes' };
 
-  const { row: computed } = await cells.compute(table, { ...row, data }, 0, new AbortController().signal);
+  const { row: computed } = await cells.compute(table, none, { ...row, data }, 0, new AbortController().signal);
 
   expect(computed.stale).toEqual([]);
   expect(computed.computed[key]).toMatchObject({
@@ -64,7 +66,7 @@ it.each([401, 429, 500])(
     const asked = { ...definition, schema: withColumn({ type: 'string', 'x-zui': { index: 0, computed } }) };
     const ofModel = cached(asked);
     const compute = (pauses: number) =>
-      new CellComputerService(sandbox, asking).compute(ofModel, row, pauses, new AbortController().signal);
+      new CellComputerService(sandbox, asking).compute(ofModel, none, row, pauses, new AbortController().signal);
 
     const [first, last] = [await compute(0), await compute(5)];
     await server.stop();

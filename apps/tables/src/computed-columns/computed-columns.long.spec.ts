@@ -365,15 +365,15 @@ describe('a completion server that does not answer', () => {
 });
 
 describe('workflow', () => {
-  it('fails a workflow column because workflows are not available', async () => {
-    const computed = { action: 'workflow', workflowId: 'wf_1' };
+  it('fails a workflow column that names no workflow', async () => {
+    const computed = { action: 'workflow' };
     const table = await newTable({ price, answer: { type: 'string', 'x-zui': { computed } } });
 
     const row = await settledRow(table, { price: 1 });
 
     expect(row.computed['answer']).toMatchObject({
       status: 'failed',
-      error: expect.stringContaining('not available in this version') as string,
+      error: 'The column names no workflow: set workflowId to the name of a workflow of the bot.',
     });
   });
 });

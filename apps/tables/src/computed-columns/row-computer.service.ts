@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Row } from '@parley/contracts/tables/rows';
 import { CompletionsBusy } from '@parley/openai/completions';
@@ -10,7 +11,9 @@ import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { computeRows, computeRowsByModel, indexRows } from '../tables/table-queues';
 import { CellComputerService, type Obstacle } from './cell-computer.service';
-import { type ComputedRow, type StaleRow, StaleRowsRepository } from './stale-rows.repository';
+import { CellRequestsService } from './cell-requests.service';
+import type { RemoteColumns } from './remote-columns';
+import { type ComputedRow, type ListedStaleRow, type StaleRow, StaleRowsRepository } from './stale-rows.repository';
 
 const rowsPerBatch = 100;
 const rowsAtOnce = 8;
@@ -18,6 +21,8 @@ const rowsAtOnce = 8;
 const batchMs = 2_000;
 /** Timeout of a request that waits for the computed columns of its row. */
 const patienceMs = 5_000;
+/** Pause between two looks at a row whose columns others compute. */
+const lookMs = 100;
 /** Attempts for a row that changes while its columns are computed for a request. */
 const maxTries = 3;
 
@@ -34,6 +39,7 @@ export class RowComputerService {
     private readonly tableCache: TableCache,
     private readonly rows: StaleRowsRepository,
     private readonly cells: CellComputerService,
+    private readonly requests: CellRequestsService,
     private readonly queue: WorkQueue,
   ) {}
 
@@ -63,26 +69,31 @@ export class RowComputerService {
 
   /** Computes some stale rows of the table. An error of the completion server counts as an attempt: the pauses in a row. */
   private async computeBatch(table: CachedTable, work: Work): Promise<Outcome> {
-    const rows = await this.rows.listStale(table.number, rowsPerBatch);
+    const remote = await this.requests.remoteColumns(table);
+    const { rows, full } = await this.requests.listStale(table, remote, rowsPerBatch);
     if (rows.length === 0) return;
 
-    const { computed, obstacle } = await this.computeAll(table, rows, work.attempt - 1, work.signal);
+    const { computed, unchanged, obstacle } = await this.computeAll(table, remote, rows, work.attempt - 1, work.signal);
     if (computed.length > 0) await this.rows.writeComputed(table, computed);
     if (computed.some(({ unindexed }) => unindexed)) this.queue.wake(indexRows.name);
-    if (!obstacle) return 'more';
+    const isRequested = await this.requests.request(table, remote, { rows: unchanged, full }, work);
+    // Answers add the table again.
+    if (!obstacle) return computed.length > 0 || isRequested || unchanged.length < rows.length ? 'more' : undefined;
     if (computed.length > 0) await this.database.transaction((tx) => work.advance(tx));
     throw obstacle instanceof CompletionsBusy ? new ServerBusy(obstacle.message, obstacle.retryAfterMs) : obstacle;
   }
 
   private async computeStored(table: CachedTable, id: number): Promise<StaleRow | undefined> {
     const patience = AbortSignal.timeout(patienceMs);
+    const remote = await this.requests.remoteColumns(table);
     for (let tries = 0; tries < maxTries && !patience.aborted; tries++) {
       const row = await this.rows.findById(table.number, id);
       if (!row?.stale) return row;
       try {
-        const { row: computed, obstacle } = await this.cells.compute(table, row, 0, patience);
-        await this.rows.writeComputed(table, [computed]);
+        const { row: computed, obstacle } = await this.cells.compute(table, remote, row, 0, patience);
+        if (computed.stale.length < row.stale.length) await this.rows.writeComputed(table, [computed]);
         if (obstacle) break;
+        if (computed.stale.length > 0) return await this.waitForOthers(table, id, patience);
       } catch (error) {
         if (!patience.aborted) throw error;
       }
@@ -90,15 +101,32 @@ export class RowComputerService {
     return this.rows.findById(table.number, id);
   }
 
-  private async computeAll(table: CachedTable, rows: StaleRow[], pauses: number, signal: AbortSignal) {
+  /** Waits until the bot and the worker of the table have computed the row. */
+  private async waitForOthers(table: CachedTable, id: number, patience: AbortSignal): Promise<StaleRow | undefined> {
+    for (;;) {
+      const row = await this.rows.findById(table.number, id);
+      if (!row?.stale || patience.aborted) return row;
+      await delay(lookMs, undefined, { signal: patience }).catch(() => undefined);
+    }
+  }
+
+  private async computeAll(
+    table: CachedTable,
+    remote: RemoteColumns,
+    rows: ListedStaleRow[],
+    pauses: number,
+    signal: AbortSignal,
+  ) {
     const end = performance.now() + batchMs;
     const computed: ComputedRow[] = [];
+    const unchanged: ListedStaleRow[] = [];
     let obstacle: Obstacle | undefined;
     const waiting = rows.values();
     const computeNext = async () => {
       for (const row of waiting) {
-        const result = await this.cells.compute(table, row, pauses, signal);
+        const result = await this.cells.compute(table, remote, row, pauses, signal);
         if (result.row.stale.length < row.stale!.length) computed.push(result.row);
+        else unchanged.push(row);
         obstacle ??= result.obstacle;
         if (obstacle || performance.now() > end) return;
       }
@@ -108,7 +136,7 @@ export class RowComputerService {
       // Results that are complete are kept.
       if (!signal.aborted) throw error;
     });
-    return { computed, obstacle };
+    return { computed, unchanged, obstacle };
   }
 }
 

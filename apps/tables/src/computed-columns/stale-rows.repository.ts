@@ -8,6 +8,9 @@ import { queuedWork } from '../tables/table-queues';
 
 export type StaleRow = Omit<RowEntity, 'table_number' | 'key'>;
 
+/** Stale row with the keys of its columns that were requested from the bot or from a workflow. */
+export type ListedStaleRow = StaleRow & { requested: string[] };
+
 /** Result of computing a row that had this revision. Columns are identified by key. */
 export interface ComputedRow {
   id: number;
@@ -23,6 +26,7 @@ export interface ComputedRow {
 }
 
 const columns = 'id, data, computed, stale, revision, created_at, updated_at';
+const rowsLookedAt = 5_000;
 
 @Injectable()
 export class StaleRowsRepository {
@@ -34,6 +38,38 @@ export class StaleRowsRepository {
       `SELECT ${columns} FROM row WHERE table_number = $1 AND stale IS NOT NULL ORDER BY id LIMIT $2`,
       [tableNumber, limit],
     );
+  }
+
+  /**
+   * Stale rows with a column that is not held up, among the first 5,000. Index: row_stale, and the primary key of
+   * requested_cell.
+   * @param held keys of columns that are not requested for now
+   * @param dependents for each remote column, the columns that a request of it holds up
+   */
+  listStaleBesideRequested(
+    tableNumber: string,
+    limit: number,
+    held: string[],
+    dependents: Record<string, string[]>,
+  ): Promise<ListedStaleRow[]> {
+    const ofRow = 'FROM requested_cell WHERE requested_cell.table_number = $1 AND row_id';
+    return this.database.query<ListedStaleRow>(
+      `SELECT ${columns}, ARRAY(SELECT column_key ${ofRow} = row.id) AS requested FROM row
+       WHERE table_number = $1 AND id = ANY (ARRAY(
+         SELECT id FROM (
+           SELECT id, stale FROM row WHERE table_number = $1 AND stale IS NOT NULL ORDER BY id LIMIT ${rowsLookedAt}) AS looked_at
+         WHERE NOT stale <@ ($3::text[] || ARRAY(SELECT jsonb_array_elements_text($4::jsonb -> column_key) ${ofRow} = looked_at.id))
+         ORDER BY id LIMIT $2))
+       ORDER BY id`,
+      [tableNumber, limit, held, toJsonb(dependents)],
+    );
+  }
+
+  listByIds(tableNumber: string, ids: number[]): Promise<StaleRow[]> {
+    return this.database.query<StaleRow>(`SELECT ${columns} FROM row WHERE table_number = $1 AND id = ANY ($2)`, [
+      tableNumber,
+      ids,
+    ]);
   }
 
   async findById(tableNumber: string, id: number): Promise<StaleRow | undefined> {

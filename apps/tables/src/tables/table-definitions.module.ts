@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { ComputingBotsModule } from '../computing-bots/computing-bots.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { SandboxModule } from '../sandbox/sandbox.module';
 import { DuplicateJobService } from './duplicate-job.service';
@@ -16,7 +17,7 @@ import { TablesRepository } from './tables.repository';
 import { TablesService } from './tables.service';
 
 @Module({
-  imports: [JobsModule, SandboxModule, TypeOrmModule.forFeature([TableStateEntity])],
+  imports: [ComputingBotsModule, JobsModule, SandboxModule, TypeOrmModule.forFeature([TableStateEntity])],
   controllers: [TablesController],
   providers: [
     DuplicateJobService,
@@ -33,10 +34,12 @@ import { TablesService } from './tables.service';
   exports: [
     DuplicateJobService,
     RowBatchesRepository,
+    SchemaChangesService,
     SettleRowsJobService,
     TableCache,
     TableRowsRepository,
     TablesRepository,
+    TableWriterService,
   ],
 })
 export class TableDefinitionsModule {}

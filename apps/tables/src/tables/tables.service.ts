@@ -22,6 +22,7 @@ import { tables as operations } from '@parley/contracts/tables/tables';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
+import { ComputingBotsRepository } from '../computing-bots/computing-bots.repository';
 import { SandboxService } from '../sandbox/sandbox.service';
 import { show } from '../schema/column-names';
 import { codeIn } from '../schema/computed-settings';
@@ -44,11 +45,12 @@ export class TablesService {
     private readonly writer: TableWriterService,
     private readonly schemaChanges: SchemaChangesService,
     private readonly sandbox: SandboxService,
+    private readonly computingBots: ComputingBotsRepository,
     private readonly queue: WorkQueue,
   ) {}
 
   async create(caller: BotCaller, input: CreateTable): Promise<TableReply> {
-    await this.checkCode(input.schema);
+    await this.checkCode(caller.bot.id, input.schema);
     return this.idempotency.run(caller, operations.create, input, async (tx) => ({
       table: toTable(await this.writer.insert(tx, toNewTable(caller.bot.id, input.name, input))),
     }));
@@ -78,7 +80,7 @@ export class TablesService {
   }
 
   async update({ bot }: BotCaller, input: UpdateTable): Promise<UpdatedTable> {
-    if (input.schema) await this.checkCode(input.schema);
+    if (input.schema) await this.checkCode(bot.id, input.schema);
     return this.writer.change(bot.id, input.table, async (tx, before) => {
       const { table, ...change } = applyTableChange(before, input);
       if (before.frozen && table.frozen) refuseFrozenChange(before, table);
@@ -105,9 +107,11 @@ export class TablesService {
     });
   }
 
-  /** Throws InvalidJsonSchema for code with a syntax error. */
-  private async checkCode(schema: Record<string, unknown>): Promise<void> {
-    for (const { column, code } of codeIn(schema)) {
+  /** Throws InvalidJsonSchema for code with a syntax error, except if the bot itself computes the column. */
+  private async checkCode(botId: string, schema: Record<string, unknown>): Promise<void> {
+    const codes = codeIn(schema);
+    if (codes.length === 0 || (await this.computingBots.computesRows(botId))) return;
+    for (const { column, code } of codes) {
       const problem = await this.sandbox.problemOf(code);
       if (problem)
         throw invalid(`${show(column)}.x-zui.computed.code`, `cannot be read. ${problem.replace(/\.$/, '')}`);
@@ -123,7 +127,7 @@ export class TablesService {
     if (row) return { table: toTable(row), created: false, ...(await this.tables.countRows(row, tx)) };
     if (isTableId(nameOrId)) throw notFound('table', nameOrId);
     if (!tableName.test(nameOrId)) throw new ApiError('InvalidPayload', `table ${tableNameProblem}.`);
-    await this.checkCode(draft.schema);
+    await this.checkCode(botId, draft.schema);
     const table = toTable(await this.writer.insert(tx, toNewTable(botId, nameOrId, draft)));
     return { table, created: true, rows: 0, stale: 0, indexing: 0 };
   }

@@ -147,6 +147,9 @@ export class BotTargetChanged {
 
   /** Increases with every change of the bot. */
   @IsInt() revision!: number;
+
+  /** Whether the bot defines the action `tablesRecomputeRows`. Absent in events of earlier releases. */
+  @Optional() @IsBoolean() computesRows?: boolean;
 }
 
 export const botTargetChanged = event({ subject: 'admin.botTargetChanged', data: BotTargetChanged });
@@ -154,6 +157,7 @@ export const botTargetChanged = event({ subject: 'admin.botTargetChanged', data:
 export const wakeDeliveries = consumer({ name: 'runtime.wakeDeliveries', event: botTargetChanged, concurrency: 4 });
 
 export const registerBot = consumer({ name: 'runtime.registerBot', event: botTargetChanged, concurrency: 4 });
+export const noteComputingBot = consumer({ name: 'tables.noteComputingBot', event: botTargetChanged, concurrency: 4 });
 export const noteCalledBot = consumer({ name: 'chat.noteCalledBot', event: botTargetChanged, concurrency: 4 });
 
 export const targets = {

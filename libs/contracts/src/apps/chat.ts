@@ -10,6 +10,7 @@ import { messagesOutgoing } from '../chat/outgoing-messages';
 import { recurringEventSettled } from '../chat/recurring-outcomes';
 import { signalChannel, signalsMissing } from '../chat/signals';
 import { settleEvents } from '../runtime/deliveries';
+import { cellComputedByWorkflow, startColumnWorkflow } from '../tables/computations';
 import { visitorFiles } from '../visitor-files';
 import { type App, nothing } from './app';
 
@@ -23,8 +24,8 @@ export const chatApp: App = {
     visitorFiles.declare,
     webchats.requireUploads,
   ],
-  publishes: [eventsPending, messagesOutgoing, recurringEventSettled, subjectErased],
-  consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents],
+  publishes: [cellComputedByWorkflow, eventsPending, messagesOutgoing, recurringEventSettled, subjectErased],
+  consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents, startColumnWorkflow],
   broadcasts: [chatWorkAdded, signalChannel, signalsMissing],
   listens: [chatWorkAdded],
 };

@@ -18,6 +18,7 @@ import { eventsSettled } from '../runtime/deliveries';
 import { invokeCode, putCodePart, runnerAnnounced, runnersWanted } from '../runner/runner';
 import { logLines } from '../runtime/log-tails';
 import { runtime, runtimeWorkAdded } from '../runtime/runtime';
+import { cellsComputedByBot, computeRowsByBot } from '../tables/computations';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
 
@@ -50,8 +51,9 @@ export const runtimeApp: App = {
     outgoingMessages.get,
   ],
   requestsInstances: [invokeCode, putCodePart, tunnelHolder, tunnelRequest],
-  publishes: [administrativeChange, eventsSettled, usageChanged],
+  publishes: [administrativeChange, cellsComputedByBot, eventsSettled, usageChanged],
   consumes: [
+    computeRowsByBot,
     deliverEvents,
     deliverMessages,
     eraseBotInRuntime,

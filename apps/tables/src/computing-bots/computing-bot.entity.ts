@@ -1,0 +1,12 @@
+import { PrimaryIdColumn } from '@parley/persistence/columns';
+import { Column, Entity } from 'typeorm';
+
+/** Whether a bot defines `tablesRecomputeRows`, as admin announced it last. Bots without a row do not. */
+@Entity('computing_bot')
+export class ComputingBotEntity {
+  @PrimaryIdColumn() bot_id!: string;
+  @Column('boolean') computes_rows!: boolean;
+
+  /** Newest revision of the bot, so that an older one that arrives late has no effect. `bigint`, which arrives as text. */
+  @Column('bigint') revision!: string;
+}
