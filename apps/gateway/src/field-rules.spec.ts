@@ -243,7 +243,7 @@ const limits: [line: string, field: string, value: unknown, problem: string][] =
   [updateBot, 'integrations', { 'a#b': {} }, '$ has a name "a#b" that does not match ^[^#:]{1,200}$'],
   [updateBot, 'url', `https://example.com/${text(1981)}`, '$ must be shorter than or equal to 2000 characters'],
   [createIntegration, 'title', text(65), '$ must be shorter than or equal to 64 characters'],
-  [createIntegration, 'icon', text(200_001), '$ must be shorter than or equal to 200000 characters'],
+  [createIntegration, 'icon', text(2_000_001), '$ must be shorter than or equal to 2000000 characters'],
   [createIntegration, 'url', 'ftp://example.com', '$ must be a URL address'],
   [createIntegration, 'attributes', entries(51), '$ must have at most 50 entries'],
   ['POST /v1/admin/workspaces', 'name', text(65), '$ must be shorter than or equal to 64 characters'],

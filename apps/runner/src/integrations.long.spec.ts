@@ -1,4 +1,5 @@
 import { createServer, get, type IncomingMessage, request } from 'node:http';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Client } from '@botpress/client';
 import { strictDeployHeader } from '@parley/contracts/code';
 import { warningHeader } from '@parley/contracts/warning';
@@ -644,6 +645,28 @@ function statusBeforeBody(path: string): Promise<number | undefined> {
   });
 }
 
+const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00, 0xfe]);
+const packers: [string, (bytes: Buffer) => Buffer][] = [
+  ['gzip', gzipSync],
+  ['x-gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['Deflate', deflateRawSync],
+  ['br', (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+];
+
+/** Answers the bytes of a webhook's body. */
+const echo = `exports.handler = ({ headers, body }) => {
+  if (headers['x-bp-operation'] !== 'webhook_received') return { status: 200 };
+  const { req } = JSON.parse(body);
+  const encoding = req.headers['x-bp-body-encoding'];
+  const bytes = Buffer.from(req.body, encoding);
+  const names = ['x-bp-body-encoding', 'content-encoding'];
+  const received = JSON.stringify(Object.fromEntries(names.map((name) => [name, req.headers[name]])));
+  return req.path === '/as-bytes'
+    ? { headers: { 'x-received': received }, body: bytes }
+    : { headers: { 'x-received': received, 'x-bp-body-encoding': 'base64' }, body: bytes.toString('base64') };
+};`;
+
 describe('a webhook', () => {
   const installed = async (answer: object = {}, definition?: Partial<Definition>) => {
     const { id } = await (definition ? newIntegration(definition) : sharedIntegration());
@@ -828,17 +851,75 @@ describe('a webhook', () => {
     errors.mockRestore();
   });
 
-  it('refuses webhook bodies that are not UTF-8, too large ones, and disabled installations', async () => {
-    const bot = await installed();
-    const post = (body: Buffer | string) => bot.send('', { method: 'POST', body });
+  it('passes webhook bodies that are no text as base64 and compressed ones unpacked, and returns bytes', async () => {
+    const bot = await installed({}, { code: echo });
+    const text = Buffer.from('{"text": "grüße",  "n":1.0}');
+    const asBytes = '{"x-bp-body-encoding":"base64"}';
+    const sent = async (body: Buffer, headers: Record<string, string> = {}, path = '') => {
+      const response = await bot.send(path, { method: 'POST', body: new Uint8Array(body), headers });
+      const received = response.headers.get('x-received');
+      return [response.status, received, Buffer.from(await response.arrayBuffer()).toString('hex')];
+    };
 
-    const binary = await post(Buffer.from([0x1f, 0x8b, 0xff, 0xfe]));
-    expect([binary.status, await messageOf(binary)]).toEqual([415, expect.stringContaining('not UTF-8 text')]);
-    expect((await post('x'.repeat(10_000_001))).status).toBe(413);
-    expect((await post('x'.repeat(9_000_000))).status).toBe(200);
+    expect(await sent(png)).toEqual([200, asBytes, png.toString('hex')]);
+    expect(await sent(png, {}, '/as-bytes')).toEqual([200, asBytes, png.toString('hex')]);
+    expect(await sent(text, { 'x-bp-body-encoding': 'base64' })).toEqual([200, '{}', text.toString('hex')]);
+    for (const [encoding, pack] of packers) {
+      const headers = { 'content-encoding': encoding };
+      expect(await sent(pack(text), headers)).toEqual([200, '{}', text.toString('hex')]);
+      expect(await sent(pack(png), headers)).toEqual([200, asBytes, png.toString('hex')]);
+    }
+  });
+
+  it('returns the bytes that a webhook of an integration with a url answers', async () => {
+    const server = await LoopbackServer.start((_request, response) => {
+      response.writeHead(200, { 'content-type': 'image/png' }).end(png);
+    });
+    const bot = await installed({}, { url: server.url, code: undefined });
+
+    const response = await bot.send();
+
+    const answered = Buffer.from(await response.arrayBuffer()).toString('hex');
+    expect([response.headers.get('content-type'), answered]).toEqual(['image/png', png.toString('hex')]);
+    await server.close();
+  });
+
+  it('returns 502 for a webhook answer whose body is not in the encoding that it names', async () => {
+    for (const encoding of ['base64', 'hex']) {
+      const bot = await installed({ headers: { 'x-bp-body-encoding': encoding }, body: 'no base64' });
+      const response = await bot.send();
+      expect([response.status, await messageOf(response)]).toEqual([
+        502,
+        expect.stringContaining('x-bp-body-encoding'),
+      ]);
+    }
+  });
+
+  it('refuses webhook bodies that are too large, also unpacked, or that it cannot unpack', async () => {
+    const bot = await installed();
+    const post = async (body: Buffer | string, encoding?: string) => {
+      const headers: Record<string, string> = encoding === undefined ? {} : { 'content-encoding': encoding };
+      const response = await bot.send('', { method: 'POST', body: new Uint8Array(Buffer.from(body)), headers });
+      return response.status === 200 ? 200 : [response.status, await messageOf(response)];
+    };
+    const tooLarge = [413, expect.stringContaining('10000000 bytes')];
+
+    expect(await post('x'.repeat(10_000_001))).toEqual(tooLarge);
+    expect(await post('x'.repeat(9_000_000))).toBe(200);
+    for (const [encoding, pack] of packers) {
+      expect(await post(pack(Buffer.alloc(10_000_001)), encoding)).toEqual(tooLarge);
+      expect(await post('{}', encoding)).toEqual([400, expect.stringContaining(`content-encoding: the body is not`)]);
+    }
+    expect(await post('{}', 'zstd')).toEqual([415, expect.stringContaining('gzip, deflate or br')]);
+  });
+
+  it('returns 404 for a webhook of a disabled installation', async () => {
+    const bot = await installed();
+
     await bot.update({ probe: { enabled: false } });
+
     await waitFor(
-      () => post('{}'),
+      () => bot.send('', { method: 'POST', body: '{}' }),
       ({ status }) => status === 404,
     );
   });
@@ -1551,6 +1632,22 @@ describe('recorded webhook requests', () => {
     expect(second!['headers']).not.toHaveProperty('cookie');
     await bot.send('', { method: 'POST', body: 'x' });
     expect(await bot.listed(2)).toHaveLength(2);
+  });
+
+  it('records webhook requests whose body is no text, and replays them', async () => {
+    const bot = await installed({ status: 202 });
+    await bot.record();
+    await bot.send('', { method: 'POST', body: new Uint8Array(png) });
+
+    const [summary] = await bot.listed(1);
+    const path = `/webhook-requests/${String(summary!['id'])}`;
+    const { request } = (await bot.ask(`GET ${path}`)).json;
+    await bot.ask(`POST ${path}/replay`, {});
+
+    expect(request).toMatchObject({ bodyBytes: png.length, body: png.toString('base64') });
+    const [first, second] = bot.received().map(({ body: call }) => call['req'] as Record<string, unknown>);
+    expect(second).toEqual(first);
+    expect(second).toMatchObject({ body: png.toString('base64'), headers: { 'x-bp-body-encoding': 'base64' } });
   });
 
   it('keeps the latest 20 recorded requests, with failures, and large ones without a body to replay', async () => {

@@ -76,6 +76,9 @@ const figures: Record<string, string[]> = {
   'apps/gateway/src/unauthenticated.spec.ts': [
     'requests without a valid credential that wait | a quarter of `GATEWAY_MAX_IN_FLIGHT`',
   ],
+  'apps/hub/src/integrations/integrations.spec.ts': [
+    'icon and readme of an integration, interface or plugin | 1 MiB each; in the answer with a list, icons of 4 MB together; in a bot, 100 KiB each',
+  ],
   'apps/runner/src/children/load-limits.spec.ts': ['10 s of processor time to load'],
   'apps/runner/src/limits.spec.ts': [
     '256 MiB of heap, 512 MiB in all',

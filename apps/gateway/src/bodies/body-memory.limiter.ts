@@ -13,7 +13,7 @@ export interface BodySender {
 }
 
 export interface BodyLease {
-  /** Reserves received bytes. Throws a 503 when the limit is reached. */
+  /** Reserves received bytes. Throws a 503 when the limit is reached. Does nothing after the end. */
   take(bytes: number): void;
   complete(): void;
   /** Runs the action when the request ends, or at once when it has ended. */
@@ -139,7 +139,9 @@ function lease({ take, complete, release }: Pick<BodyLease, 'take' | 'complete'>
   let actions: (() => void)[] = [];
   let isOpen = true;
   return {
-    take,
+    take: (bytes) => {
+      if (isOpen) take(bytes);
+    },
     complete,
     onEnd: (action) => {
       if (isOpen) actions.push(action);

@@ -20,6 +20,7 @@ const answerHeaders = new Set([
   'allow',
   'cache-control',
   'content-disposition',
+  'content-encoding',
   'content-language',
   'content-type',
   'etag',

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { Controller, Inject, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type Caller, systemCaller } from '@parley/contracts/caller';
@@ -13,6 +12,7 @@ import type { Platform } from '@parley/service/platform';
 import { logRequest } from '@parley/service/request-log';
 import type { TracedRequest } from '@parley/service/request-trace';
 import { platformToken } from '@parley/service/tokens';
+import { contentOf } from '@parley/service/webhook-body';
 import { UnauthenticatedShare } from '@parley/service/unauthenticated-share';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
@@ -85,7 +85,12 @@ export class WebhooksController implements OnModuleInit {
   }
 
   /** @param url raw request target without the base */
-  private async receive(request: TracedRequest, reply: FastifyReply, url: string, isOwnHost: boolean): Promise<string> {
+  private async receive(
+    request: TracedRequest,
+    reply: FastifyReply,
+    url: string,
+    isOwnHost: boolean,
+  ): Promise<string | Buffer> {
     const target = webhookTarget(url);
     if (!target) throw unknownWebhook();
     const key = target.isShared ? target.path.split('/', 2).join('/') : target.webhookId;
@@ -100,8 +105,8 @@ export class WebhooksController implements OnModuleInit {
     const caller = { ...systemCaller(request.id), traceparent: request.traceparent };
     if (!isKnown) await this.unauthenticated.run(request, () => this.require(caller, target, key));
     const sender = { tenant: `webhook ${key}`, isAuthenticated: this.known.has(key) };
-    const body = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
-    const received = { method: request.method, path, query, headers: singleValues(request.headers), body };
+    const handedOn = await this.bodies.read(request.raw, sender, (lease) => reply.raw.once('close', () => lease.end()));
+    const received = { method: request.method, path, query, ...handedOn };
     const answered = () => {
       this.known.set(key, true);
       confirmCredential?.();
@@ -130,14 +135,15 @@ export class WebhooksController implements OnModuleInit {
   }
 }
 
-function relay(reply: FastifyReply, { status, headers, body }: WebhookAnswer, isOwnHost: boolean): string {
+function relay(reply: FastifyReply, answer: WebhookAnswer, isOwnHost: boolean): string | Buffer {
+  const { status, headers } = answer;
   if (isOwnHost) for (const name of pageHeaders) reply.removeHeader(name);
   void reply.code(status).headers(relayedHeaders(headers, isOwnHost));
-  return body;
+  return contentOf(answer);
 }
 
 /** A person sees the answer: a page of the platform, unless the integration redirects or has a page of its own. */
-function relayOauth(reply: FastifyReply, answer: WebhookAnswer, isOwnHost: boolean): string {
+function relayOauth(reply: FastifyReply, answer: WebhookAnswer, isOwnHost: boolean): string | Buffer {
   const { status, headers, body } = answer;
   const isRedirect = status >= 300 && status < 400;
   if (isRedirect || headers['x-bp-disable-interstitial'] === 'true') return relay(reply, answer, isOwnHost);
@@ -158,14 +164,6 @@ function ownHostOf(webhookUrl: string | undefined): string | undefined {
   if (webhookUrl === undefined) return undefined;
   const { host, pathname } = new URL(webhookUrl);
   return pathname === '/' ? host : undefined;
-}
-
-function singleValues(headers: IncomingHttpHeaders): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
-    ),
-  );
 }
 
 function unknownWebhook(): ApiError {

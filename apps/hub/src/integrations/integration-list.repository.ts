@@ -4,6 +4,7 @@ import { Database } from '@parley/persistence/database';
 import { Keyset, type KeyColumn, pageSize } from '@parley/persistence/keyset';
 import { joinCounterAt, joinCurrentCounter } from '../counters/counters.repository';
 import { readSnapshot, type Snapshot, withSnapshot } from '../counters/snapshot';
+import { listedUrl } from '../publishing/publications.repository';
 import { searchedWords, searchQuery } from '../publishing/search-words';
 import { versionCondition } from '../publishing/version-condition';
 import type { ListedRow } from './integration.entity';
@@ -90,7 +91,8 @@ export class IntegrationListRepository {
          WHERE ${conditions.join(' AND ')}
          ORDER BY ${keyset.orderBy} LIMIT ${limit + 1}
        )
-       SELECT ${entryColumns}, ${ownerColumns}, action_names, time, installs, views, popularity, score,
+       SELECT ${entryColumns}, ${listedUrl('integration.icon_url', keyset.orderBy)} AS icon_url, '' AS readme_url,
+         ${ownerColumns}, action_names, time, installs, views, popularity, score,
          ARRAY(SELECT implemented.name FROM integration_interface implemented
            WHERE integration_id = integration.id ORDER BY alias) AS interface_names
        FROM page JOIN integration USING (id) JOIN workspace ON workspace.id = integration.workspace_id

@@ -9,7 +9,7 @@ import type { HubCounters, PublicIntegration, PublicIntegrationEntry } from '@pa
 import type { LifecycleStatus, VerificationStatus } from '@parley/contracts/hub/publication';
 import { mapEntries } from '@parley/contracts/entries';
 import { Check, Column, Entity, Index } from 'typeorm';
-import { toLabels } from '../publishing/labels';
+import { installedLabels, toLabels } from '../publishing/labels';
 import { PublicationEntity, type PublicationRow } from '../publishing/publication.entity';
 import { hasWord, searchedWords } from '../publishing/search-words';
 import type { ConfigurationDefinition, IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
@@ -176,8 +176,10 @@ function toConfiguration(configuration: ConfigurationDefinition): ConfigurationD
 
 export function toInstallable(row: IntegrationRow): InstallableIntegration {
   const { configuration, configurations, channels, states, extraOperations } = row.definition;
+  const summary = toSummary(row);
   return {
-    ...toSummary(row),
+    ...summary,
+    ...installedLabels(summary),
     configurationSchema: configuration.schema,
     configurationSchemas: mapEntries(configurations, ({ schema }) => schema),
     channels: Object.keys(channels),

@@ -18,10 +18,10 @@ import { IntegrationEntity, type IntegrationRow, type PublishedRow } from './int
 import { IntegrationInterfaceEntity } from './integration-interface.entity';
 
 export const entryColumns = `integration.id, integration.workspace_id, integration.name, integration.version, integration.title,
-  integration.description, integration.icon_url, integration.readme_url, integration.attributes, integration.visibility,
+  integration.description, integration.attributes, integration.visibility,
   integration.verification_status, integration.lifecycle_status, integration.created_at, integration.updated_at`;
 export const ownerColumns = 'workspace.name AS owner_name, workspace.handle AS owner_handle';
-const columns = `${entryColumns}, dev, url, definition, sdk_version, layers, max_execution_time, has_code, secrets,
+const columns = `${entryColumns}, integration.icon_url, integration.readme_url, dev, url, definition, sdk_version, layers, max_execution_time, has_code, secrets,
   (SELECT coalesce(json_object_agg(alias, json_build_object('id', interface_id, 'name', implemented.name,
      'version', implemented.version, 'entities', names -> 'entities', 'actions', names -> 'actions',
      'events', names -> 'events', 'channels', names -> 'channels') ORDER BY alias), '{}')

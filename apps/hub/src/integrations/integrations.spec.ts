@@ -33,6 +33,11 @@ async function memberWith(role: 'administrator' | 'manager' | 'developer' | 'bil
   return api.client(account.token, alice.workspaceId);
 }
 
+function resolve(ids: string[], workspaceId = alice.workspaceId, installedIds: string[] = []) {
+  return api.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids, installedIds });
+}
+
+const mebibyte = 1024 * 1024;
 const schema = { type: 'object', properties: { b: { type: 'string' }, a: { type: 'number', 'x-zui': { index: 1 } } } };
 
 const everything = {
@@ -184,6 +189,31 @@ describe('creating an integration', () => {
     expect(changed.integration).toMatchObject({ iconUrl: '', readmeUrl: integration.readmeUrl });
   });
 
+  it('lists icons of at most 4 MB together, and installs an integration without an icon over 100 KB', async () => {
+    const icon = base64('<svg/>'.padEnd(mebibyte));
+    const readme = base64('x'.repeat(mebibyte));
+    const name = newName();
+    const create = (version: string) => alice.client.createIntegration({ name, version, icon, readme });
+    const { integration } = await create('1.0.0');
+    for (const version of ['1.0.1', '1.0.2', '1.0.3']) await create(version);
+
+    const { integrations } = await alice.client.listIntegrations({ name });
+    const resolved = (await resolve([integration.id])).integrations;
+
+    expect(integration.iconUrl).toBe(`data:image/svg+xml;base64,${icon}`);
+    expect(integrations.map(({ iconUrl }) => iconUrl === integration.iconUrl)).toEqual([true, true, false, false]);
+    expect(resolved).toMatchObject([{ id: integration.id, iconUrl: '', readmeUrl: '' }]);
+  });
+
+  it.each(['icon', 'readme'])('refuses an integration with a larger %s than 1 MiB', async (field) => {
+    const draft = { name: newName(), version: '1.0.0', [field]: base64('<svg/>'.padEnd(mebibyte + 1)) };
+
+    await expect(alice.client.createIntegration(draft)).rejects.toMatchObject({
+      type: 'InvalidPayload',
+      message: `${field} must be at most ${mebibyte} bytes.`,
+    });
+  });
+
   it('stores code of an integration in a table that reads do not touch', async () => {
     const { id } = (await alice.client.createIntegration({ name: newName(), version: '1.0.0', code: 'code of tea' }))
       .integration;
@@ -200,7 +230,6 @@ describe('creating an integration', () => {
     [{ version: 'latest' }, 'InvalidPayload', /^version must be a semver/],
     [{ icon: 'not base64!' }, 'InvalidPayload', /^icon must be base64/],
     [{ icon: base64('<html></html>') }, 'InvalidPayload', /^icon must be base64 of a PNG/],
-    [{ readme: base64('x'.repeat(102_401)) }, 'InvalidPayload', /^readme must be at most 102400 bytes/],
     [{ secrets: entries(26, 'x', 'S') }, 'InvalidPayload', /^secrets must have at most 25/],
     [{ states: entries(21, { type: 'user', schema }) }, 'InvalidPayload', /^states must have at most 20/],
     [{ events: entries(21, { schema }) }, 'InvalidPayload', /^events must have at most 20/],
@@ -345,9 +374,6 @@ describe('getting an integration', () => {
 });
 
 describe('resolving integrations for an installation', () => {
-  const resolve = (ids: string[], workspaceId = alice.workspaceId, installedIds: string[] = []) =>
-    api.call(hub.resolution.integrations, systemCaller('test'), { workspaceId, ids, installedIds });
-
   it('resolves the built-in chat for every workspace', async () => {
     const { integrations } = await resolve([chatIntegration.id]);
 

@@ -4,7 +4,7 @@ import type { InstallablePlugin } from '@parley/contracts/hub/resolution';
 import { mapEntries, mergeEntries, withoutNullAttributes } from '@parley/contracts/entries';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
 import { Check, Column, Entity, ForeignKey, Index, Unique } from 'typeorm';
-import { toLabels } from '../publishing/labels';
+import { installedLabels, toLabels } from '../publishing/labels';
 import { PublicationEntity, type PublicationRow } from '../publishing/publication.entity';
 import { PluginCodeEntity } from './plugin-code.entity';
 
@@ -75,6 +75,7 @@ export function toInstallable(alias: string, { definition, dependencies, ...row 
   const { configuration, states, events, actions, user, conversation, message } = definition;
   return {
     ...entry,
+    ...installedLabels(entry),
     alias,
     verificationStatus: 'unapproved',
     configurationSchema: configuration.schema,

@@ -1,6 +1,6 @@
 import { ApiError } from '@parley/contracts/errors';
 
-const maxBytes = 100 * 1024;
+const maxBytes = 1024 * 1024;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Magic bytes of the image types that browsers show. */
 const imageTypes: [string, RegExp][] = [

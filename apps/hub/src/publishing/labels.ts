@@ -28,6 +28,15 @@ export function withoutFileNames<T extends PublicationDraft>(draft: T): T {
   };
 }
 
+/** Data URL of 100 KiB. */
+const maxInstalledLength = 140_000;
+
+/** Labels that each bot keeps of what it has installed, without large icons and readmes. */
+export function installedLabels({ iconUrl, readmeUrl }: { iconUrl: string; readmeUrl: string }) {
+  const shortOrEmpty = (url: string) => (url.length > maxInstalledLength ? '' : url);
+  return { iconUrl: shortOrEmpty(iconUrl), readmeUrl: shortOrEmpty(readmeUrl) };
+}
+
 export function toLabels(row: PublicationRow): PublicationLabels & { readmeUrl: string } {
   return {
     id: row.id,

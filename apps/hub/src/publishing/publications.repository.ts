@@ -38,8 +38,16 @@ export interface PublicationQuery extends PageQuery {
   version?: string;
 }
 
-export const publicationColumns =
-  'id, workspace_id, name, version, visibility, title, description, icon_url, readme_url, created_at, updated_at';
+const shortColumns = 'id, workspace_id, name, version, visibility, title, description, created_at, updated_at';
+export const publicationColumns = `${shortColumns}, icon_url, readme_url`;
+
+/** Icons of an answer with a list, and its readmes, have at most so many characters together. */
+const maxListedLength = 4_000_000;
+
+/** SQL of a column of data URLs in a list: empty for rows beyond the limit. Reads lengths without the data. */
+export function listedUrl(column: string, orderBy: string): string {
+  return `CASE WHEN sum(octet_length(${column})) OVER (ORDER BY ${orderBy}) > ${maxListedLength} THEN '' ELSE ${column} END`;
+}
 
 /** Limit for the versions of a name in a workspace, which fit into one page. */
 const maxVersions = 200;
@@ -159,8 +167,13 @@ export class PublicationsRepository {
       newestFirst.after(nextToken, boundTo, values),
     ];
     const rows = await this.database.query<PublicationRow>(
-      `SELECT ${publicationColumns} FROM ${kind} WHERE ${conditions.join(' AND ')}
-       ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}`,
+      `WITH page AS (
+         SELECT ${publicationColumns} FROM ${kind} WHERE ${conditions.join(' AND ')}
+         ORDER BY ${newestFirst.orderBy} LIMIT ${limit + 1}
+       )
+       SELECT ${shortColumns}, ${listedUrl('icon_url', newestFirst.orderBy)} AS icon_url,
+         ${listedUrl('readme_url', newestFirst.orderBy)} AS readme_url
+       FROM page ORDER BY ${newestFirst.orderBy}`,
       values,
     );
     return newestFirst.page(rows, limit, boundTo);

@@ -12,7 +12,7 @@ import { Module, syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import os from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import v8 from 'node:v8';
 import type { AllowedOrigin, InvokeFrame, LoadFrame, Order, Reply } from './frames';
 
@@ -67,6 +67,7 @@ const { parse, stringify } = JSON;
 // Static methods of Buffer do not use `this`.
 // oxlint-disable-next-line typescript/unbound-method
 const { from: bytesOf, concat, byteLength } = Buffer;
+const { isUint8Array } = types;
 const readUInt32BE = methodOf<Buffer['readUInt32BE']>(Buffer.prototype, 'readUInt32BE');
 const writeUInt32BE = methodOf<Buffer['writeUInt32BE']>(Buffer.prototype, 'writeUInt32BE');
 const subarray = methodOf<(start: number) => Buffer>(Buffer.prototype, 'subarray');
@@ -452,10 +453,12 @@ async function run(id: string, request: Request, context: Context): Promise<void
 }
 
 function answered(id: string, { status = 200, body, headers }: Answer): void {
-  const text = typeof body === 'string' ? body : (stringify(body ?? undefined) ?? '');
+  const isBytes = isUint8Array(body);
+  const text = isBytes ? toBase64(body) : typeof body === 'string' ? body : (stringify(body ?? undefined) ?? '');
   const bytes = byteLength(text);
-  if (bytes > maxBodyBytes) reply({ type: 'too large', id, bytes });
-  else reply({ type: 'answered', id, status: toNumber(status), headers: headersOf(headers) }, text);
+  if (bytes > maxBodyBytes) return reply({ type: 'too large', id, bytes });
+  const sent = { ...(isBytes && { 'x-bp-body-encoding': 'base64' }), ...headersOf(headers) };
+  reply({ type: 'answered', id, status: toNumber(status), headers: sent }, text);
 }
 
 /** Texts only: the runner checks them again. */
@@ -476,6 +479,10 @@ function obey(order: Order, body: string): void {
 /** Length of the frame that begins here, or of its prefix while that is incomplete. */
 function frameBytes(bytes: Buffer): number {
   return bytes.length < prefixBytes ? prefixBytes : prefixBytes + uint32At(bytes, 0) + uint32At(bytes, 4);
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return apply(bufferToString, bytesOf(bytes), ['base64']);
 }
 
 function uint32At(bytes: Buffer, at: number): number {

@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { EgressClient } from '@parley/egress/egress.client';
 import { maxWebhookBytes } from '@parley/contracts/runtime/webhooks';
+import { bodyOf } from '@parley/service/webhook-body';
 import {
   AddressRefused,
   RequestFailed,
@@ -31,8 +32,8 @@ export class UrlClient implements OnModuleDestroy {
 
   async send(url: string, request: CallRequest): Promise<CalleeAnswer> {
     try {
-      const limits = request.operation === 'webhook_received' ? { maxRequestBytes: maxWebhookCallBytes } : {};
-      const { status, headers, body } = await this.egress.post(url, { ...request, ...limits });
+      if (request.operation === 'webhook_received') return await this.passWebhook(url, request);
+      const { status, headers, body } = await this.egress.post(url, request);
       return { status, headers, body: body.toString() };
     } catch (error) {
       if (error instanceof AddressRefused) throw new CalleeUnavailable(error.message);
@@ -42,5 +43,13 @@ export class UrlClient implements OnModuleDestroy {
         throw new ExchangeTooLarge(error.message);
       throw error;
     }
+  }
+
+  /** Its answer may be any bytes. */
+  private async passWebhook(url: string, request: CallRequest): Promise<CalleeAnswer> {
+    const limits = { maxRequestBytes: maxWebhookCallBytes };
+    const { status, headers, body: bytes } = await this.egress.post(url, { ...request, ...limits });
+    const body = bodyOf(bytes);
+    return { status, headers: { ...headers, ...body.headers }, body: body.body };
   }
 }

@@ -5,6 +5,7 @@ import type { WebhookRequest } from '@parley/contracts/runtime/webhooks';
 import { SecretBox } from '@parley/secrets/secret-box';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { contentBytes } from '@parley/service/webhook-body';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every } from '@parley/work-queue/worker';
 import { atMostEntries } from '@parley/background/entry-limit';
@@ -68,7 +69,7 @@ export class WebhookRecorderService implements BeforeApplicationShutdown {
   record(answered: AnsweredRequest): void {
     const { webhookId, request } = answered;
     if (this.unrecorded.has(webhookId)) return;
-    const bodyBytes = Buffer.byteLength(request.body ?? '');
+    const bodyBytes = contentBytes(request);
     const body = bodyBytes > maxRecordedBodyBytes ? undefined : request.body;
     const keptBytes = body === undefined ? 0 : bodyBytes;
     if (this.waiting.length < maxWaiting && this.waitingBytes + keptBytes <= maxWaitingBytes) {

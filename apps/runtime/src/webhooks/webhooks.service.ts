@@ -18,6 +18,7 @@ import {
 import { newId } from '@parley/persistence/ids';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
+import { bodyProblem } from '@parley/service/webhook-body';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { RuntimeConfig } from '../config';
@@ -27,6 +28,7 @@ import {
   type CalleeAnswer,
   CalleeTimedOut,
   CalleeUnavailable,
+  CalleeUnreachable,
   ExchangeTooLarge,
   type Invocation,
   isCallError,
@@ -124,6 +126,8 @@ export class WebhooksService {
     this.underWay.add(webhookId, 1);
     try {
       const { status, headers = {}, body } = await this.call(target, caller, request);
+      const problem = bodyProblem({ headers, body });
+      if (problem) throw new CalleeUnreachable(problem);
       this.countAnswer('answered');
       if (request.path.startsWith('/oauth')) await this.connect(caller, target, { status, headers });
       return { status, headers, body };

@@ -21,7 +21,7 @@ export class PublicationLabels {
   @IsString() title!: string;
   @IsString() description!: string;
 
-  /** Empty, or a `data:` URL. */
+  /** Empty, or a `data:` URL. Lists have 4 MB of icons, and bots no icon over 100 KiB: others are empty there. */
   @IsString() iconUrl!: string;
 }
 
@@ -29,11 +29,11 @@ export class PublicationLabels {
 export class PublicationDraft {
   @Optional() @IsString() @MaxLength(200) sdkVersion?: string;
 
-  /** Base64 of an image of at most 100 KB; empty for none. */
-  @Optional() @IsString() @MaxLength(200_000) icon?: string;
+  /** Base64 of an image of at most 1 MiB; empty for none. */
+  @Optional() @IsString() @MaxLength(2_000_000) icon?: string;
 
-  /** Base64 of Markdown of at most 100 KB; empty for none. */
-  @Optional() @IsString() @MaxLength(200_000) readme?: string;
+  /** Base64 of Markdown of at most 1 MiB; empty for none. */
+  @Optional() @IsString() @MaxLength(2_000_000) readme?: string;
 
   /** Default: the name. */
   @Optional() @IsString() @Length(1, 64) title?: string;

@@ -35,6 +35,7 @@ export class RecordedRequestSummary {
   /** HTTP status that the sender got. */
   @IsInt() status!: number;
 
+  /** Size of the bytes that were received, unpacked. */
   @IsInt() bodyBytes!: number;
 
   /** False if the body was too large to be kept: such a request cannot be replayed. */
@@ -53,7 +54,7 @@ export class RecordedRequest extends RecordedRequestSummary {
   /** Names of the headers that were received, and not kept: they may hold secrets. */
   @IsString({ each: true }) maskedHeaders!: string[];
 
-  /** Exactly as received. Absent without a body, and for one that was too large. */
+  /** As the integration got it. Absent without a body, and for one that was too large. */
   @Optional() @IsString() body?: string;
 }
 

@@ -8,6 +8,8 @@ import { Empty } from '../paging';
 export const webhookTimeoutMs = 55_000;
 /** Body of a request, in bytes. */
 export const maxWebhookBytes = 10_000_000;
+/** With the value `base64`, the body of a request or an answer is base64 of bytes: they are no UTF-8 text. */
+export const bodyEncodingHeader = 'x-bp-body-encoding';
 
 /** HTTP request as the integration gets it. */
 export class WebhookRequest {
@@ -22,7 +24,10 @@ export class WebhookRequest {
   /** Names in lower case. Values of a repeated header are joined by commas. */
   @MapOf(String) headers!: Record<string, string>;
 
-  /** Exactly as received: signatures are computed over it. Absent without a body. */
+  /**
+   * Exactly as received, or unpacked if it was compressed: signatures are computed over it. Base64 if it is no UTF-8 text,
+   * with the header `x-bp-body-encoding`. Absent without a body.
+   */
   @Optional() @IsString() body?: string;
 }
 
@@ -41,6 +46,7 @@ export class WebhookAnswer {
   /** Names in lower case. */
   @MapOf(String) headers!: Record<string, string>;
 
+  /** Base64 with the header `x-bp-body-encoding: base64`, otherwise text. */
   @IsString() body!: string;
 }
 
