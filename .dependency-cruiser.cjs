@@ -38,16 +38,16 @@ module.exports = {
       { path: '^apps/', pathNot: [appModule, appConfig] },
     ),
     forbid(
-      'people-know-only-the-visibility-of-bots',
-      'The admin service has two families of resources: people and bots. This one needs only who may see a bot.',
+      'people-know-no-bots',
+      'The admin service has two families of resources: people and bots. The second one is built on this one.',
       { path: '^apps/admin/src/people/', pathNot: spec },
-      { path: '^apps/admin/src/bots/', pathNot: '^apps/admin/src/bots/bot-visibility/' },
+      { path: '^apps/admin/src/bots/' },
     ),
     forbid(
       'bots-know-few-people',
-      'The admin service has two families of resources: people and bots. This one needs only audit, quotas, roles and tokens.',
+      'The admin service has two families of resources: people and bots. This one needs only access (audit, roles, tokens) and usage.',
       { path: '^apps/admin/src/bots/', pathNot: spec },
-      { path: '^apps/admin/src/people/', pathNot: '^apps/admin/src/people/(audit|roles|tokens|usage)/' },
+      { path: '^apps/admin/src/people/', pathNot: '^apps/admin/src/people/(access|usage)/' },
     ),
     forbid('libs-know-no-app', 'A library does not import apps.', { path: '^libs/' }, { path: '^apps/' }),
     forbid(

@@ -11,52 +11,33 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { workController } from '@parley/work-queue/work.controller';
-import { AccountEntity } from './people/accounts/account.entity';
-import { AccountsModule } from './people/accounts/accounts.module';
-import { AuditRecordEntity } from './people/audit/audit-record.entity';
-import { AuditModule } from './people/audit/audit.module';
-import { BotCodeModule } from './bots/bot-code/bot-code.module';
-import { BotDefinitionsModule } from './bots/bot-definitions/bot-definitions.module';
+import { BotsModule } from './bots.module';
 import { BotAllowedMemberEntity } from './bots/bots/bot-allowed-member.entity';
 import { BotCodeEntity, BotVersionEntity } from './bots/bots/bot-version.entity';
 import { BotEntity } from './bots/bots/bot.entity';
-import { BotTargetsModule } from './bots/bot-targets/bot-targets.module';
-import { BotsModule } from './bots/bots/bots.module';
-import { RecurringFailureEntity } from './bots/bots/recurring-failure.entity';
 import { FormerSigningSecretEntity } from './bots/bots/former-signing-secret.entity';
-import { AdminConfig } from './config';
-import { ConsoleLinkEntity } from './people/console/console-link.entity';
-import { ConsoleModule } from './people/console/console.module';
-import { IdentityModule } from './people/identity/identity.module';
+import { RecurringFailureEntity } from './bots/bots/recurring-failure.entity';
 import { BotPluginEntity, InstallationEntity } from './bots/installations/installation.entity';
-import { InstallationsModule } from './bots/installations/installations.module';
 import { ShareableIdEntity } from './bots/installations/shareable-id.entity';
-import { IntrospectionModule } from './people/introspection/introspection.module';
-import { MemberEntity } from './people/roles/member.entity';
-import { MembersModule } from './people/members/members.module';
+import { FormerInstallationEntity } from './bots/registrations/former-installation.entity';
+import { WebchatSettingsEntity } from './bots/webchats/webchat-settings.entity';
+import { AdminConfig } from './config';
 import { Admin1795392000000 } from './migrations/1795392000000-admin';
 import { CalledBots1796100000000 } from './migrations/1796100000000-called-bots';
 import { RecurringFailures1796200000000 } from './migrations/1796200000000-recurring-failures';
-import { Registrations1796400000000 } from './migrations/1796400000000-registrations';
 import { RuntimeKeys1796300000000 } from './migrations/1796300000000-runtime-keys';
+import { Registrations1796400000000 } from './migrations/1796400000000-registrations';
 import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
 import { WebchatSettings1796600000000 } from './migrations/1796600000000-webchat-settings';
 import { ComputingBots1796700000000 } from './migrations/1796700000000-computing-bots';
-import { OperatorsModule } from './people/operators/operators.module';
-import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './people/preferences/preference.entity';
-import { FormerInstallationEntity } from './bots/registrations/former-installation.entity';
-import { RegistrationsModule } from './bots/registrations/registrations.module';
-import { RuntimeKeysModule } from './bots/runtime-keys/runtime-keys.module';
-import { BillingModule } from './people/billing/billing.module';
-import { PreferencesModule } from './people/preferences/preferences.module';
-import { TokenEntity } from './people/tokens/token.entity';
-import { TokensModule } from './people/tokens/tokens.module';
+import { PeopleModule } from './people.module';
+import { AuditRecordEntity } from './people/access/audit-record.entity';
+import { MemberEntity } from './people/access/member.entity';
+import { TokenEntity } from './people/access/token.entity';
+import { AccountEntity, ConsoleLinkEntity } from './people/accounts/account.entity';
 import { UsageEntity } from './people/usage/usage.entity';
-import { UsageModule } from './people/usage/usage.module';
-import { WebchatSettingsEntity } from './bots/webchats/webchat-settings.entity';
-import { WebchatsModule } from './bots/webchats/webchats.module';
+import { AccountPreferenceEntity, WorkspacePreferenceEntity } from './people/workspaces/preference.entity';
 import { WorkspaceEntity } from './people/workspaces/workspace.entity';
-import { WorkspacesModule } from './people/workspaces/workspaces.module';
 
 export const adminDatabase: ServiceSchema = {
   schema: 'admin',
@@ -121,26 +102,8 @@ export class AdminModule {
         ),
         ConfigModule.register(AdminConfig, config),
         SealingModule.register(config, sealedColumns, admin.sealedTexts),
-        AccountsModule,
-        AuditModule,
-        BotCodeModule,
-        BotDefinitionsModule,
-        BotTargetsModule,
+        PeopleModule,
         BotsModule,
-        ConsoleModule,
-        IdentityModule,
-        InstallationsModule,
-        IntrospectionModule,
-        MembersModule,
-        BillingModule,
-        OperatorsModule,
-        PreferencesModule,
-        RegistrationsModule,
-        RuntimeKeysModule,
-        TokensModule,
-        UsageModule,
-        WebchatsModule,
-        WorkspacesModule,
       ],
       controllers: [deadLettersController(admin.deadLetters), workController(admin.work)],
     };

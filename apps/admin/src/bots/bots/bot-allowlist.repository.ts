@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
 import { Database, type Sql } from '@parley/persistence/database';
 import { In } from 'typeorm';
-import { visible } from '../bot-visibility/bot-visibility.repository';
+import { visible } from '../../people/access/bot-visibility.repository';
 import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
 import { BotEntity } from './bot.entity';
-import type { Viewer } from '../bot-visibility/viewer';
+import type { Viewer } from '../../people/access/viewer';
 
 interface AllowlistRow {
   setting: AllowlistSetting;

@@ -6,10 +6,10 @@ import type { AllowlistedBotId, BotAllowlist, UpdateBotAllowlist } from '@parley
 import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
-import { AuditRepository } from '../../people/audit/audit.repository';
+import { AuditRepository } from '../../people/access/audit.repository';
 import { BotAllowlistRepository } from './bot-allowlist.repository';
 import { BotsRepository } from './bots.repository';
-import { viewerOf } from '../bot-visibility/viewer';
+import { viewerOf } from '../../people/access/viewer';
 
 @Injectable()
 export class BotAllowlistService {

@@ -7,7 +7,7 @@ import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { notFound } from '@parley/contracts/errors';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
-import { AuditRepository } from '../../people/audit/audit.repository';
+import { AuditRepository } from '../../people/access/audit.repository';
 import { InstallationsService } from '../installations/installations.service';
 import { QuotasService } from '../../people/usage/quotas.service';
 import { BotsRepository } from './bots.repository';

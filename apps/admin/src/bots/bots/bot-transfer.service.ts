@@ -7,10 +7,10 @@ import { credentialsChanged } from '@parley/contracts/admin/identity';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
-import { AuditRepository } from '../../people/audit/audit.repository';
-import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
-import { viewerOf } from '../bot-visibility/viewer';
-import { RolesRepository } from '../../people/roles/roles.repository';
+import { AuditRepository } from '../../people/access/audit.repository';
+import { BotVisibilityService } from '../../people/access/bot-visibility.service';
+import { viewerOf } from '../../people/access/viewer';
+import { RolesRepository } from '../../people/access/roles.repository';
 import { QuotasService } from '../../people/usage/quotas.service';
 import { BotsRepository } from './bots.repository';
 

@@ -15,14 +15,14 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
-import { AuditRepository } from '../../people/audit/audit.repository';
-import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
+import { AuditRepository } from '../../people/access/audit.repository';
+import { BotVisibilityService } from '../../people/access/bot-visibility.service';
 import { AdminConfig } from '../../config';
 import { toBotVersion } from './bot-version.entity';
 import { BotVersionsRepository } from './bot-versions.repository';
 import { BotsRepository } from './bots.repository';
 import { TargetChangesService } from './target-changes.service';
-import { viewerOf } from '../bot-visibility/viewer';
+import { viewerOf } from '../../people/access/viewer';
 
 const urlLifetimeMs = 15 * 60_000;
 

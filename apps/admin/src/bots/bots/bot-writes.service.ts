@@ -20,8 +20,8 @@ import { CodeCheckClient, nothingDeployed } from '@parley/service/code-check.cli
 import { SecretBox } from '@parley/secrets/secret-box';
 import { newSigningSecret } from '@parley/secrets/signing-secret';
 import { AdminConfig } from '../../config';
-import { AuditRepository } from '../../people/audit/audit.repository';
-import { viewerOf } from '../bot-visibility/viewer';
+import { AuditRepository } from '../../people/access/audit.repository';
+import { viewerOf } from '../../people/access/viewer';
 import { InstallationsService } from '../installations/installations.service';
 import { allRecurringEvents, withoutPlugins } from '../installations/merged-definition';
 import { QuotasService } from '../../people/usage/quotas.service';

@@ -4,8 +4,8 @@ import type { CreateBot, ListBots, UpdateBot } from '@parley/contracts/admin/bot
 import { Database, type Sql } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { tagConditions } from '@parley/persistence/tags';
-import { visible } from '../bot-visibility/bot-visibility.repository';
-import type { Viewer } from '../bot-visibility/viewer';
+import { visible } from '../../people/access/bot-visibility.repository';
+import type { Viewer } from '../../people/access/viewer';
 import { installedColumns } from '../installations/installations.repository';
 import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
 import type { BotDefinition } from '../installations/bot-definition';

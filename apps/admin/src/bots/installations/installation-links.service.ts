@@ -7,7 +7,7 @@ import { notFound } from '@parley/contracts/errors';
 import { linkScripts } from '@parley/contracts/hub/link-scripts';
 import { webhookBaseOf } from '@parley/service/config';
 import { ParleyClient } from '@parley/transport/parley-client';
-import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
+import { BotVisibilityService } from '../../people/access/bot-visibility.service';
 import { AdminConfig } from '../../config';
 import { InstallationsRepository } from './installations.repository';
 import { ShareableIdsRepository } from './shareable-ids.repository';

@@ -9,8 +9,8 @@ import { type InstallableIntegration, type InstallablePlugins, resolution } from
 import type { SchemaCheck } from '@parley/json-schema/compiled-schemas';
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { SecretBox } from '@parley/secrets/secret-box';
-import { BotVisibilityRepository } from '../bot-visibility/bot-visibility.repository';
-import { viewerOf } from '../bot-visibility/viewer';
+import { BotVisibilityRepository } from '../../people/access/bot-visibility.repository';
+import { viewerOf } from '../../people/access/viewer';
 import { builtInChat } from './built-in-chat';
 import { requireAtMost } from './bot-definition';
 import { type InstallationRow, type InstalledRows, openConfiguration, type PluginRow } from './installation.entity';

@@ -8,7 +8,7 @@ import { ApiError } from '@parley/contracts/errors';
 import { registrationsPending } from '@parley/contracts/admin/registrations';
 import { Outbox } from '@parley/events/outbox';
 import type { Transaction } from '@parley/persistence/database';
-import { AuditRepository } from '../../people/audit/audit.repository';
+import { AuditRepository } from '../../people/access/audit.repository';
 import type { InstalledRows } from './installation.entity';
 import {
   type InstallationChanges,

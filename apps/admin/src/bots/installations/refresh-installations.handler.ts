@@ -14,7 +14,7 @@ import {
 } from '@parley/contracts/hub/resolution';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
-import { TokensRepository } from '../../people/tokens/tokens.repository';
+import { TokensRepository } from '../../people/access/tokens.repository';
 import { type InstallationRow, toPluginDefinition, toSummary } from './installation.entity';
 import { InstallationsRepository, type PluginOfBot } from './installations.repository';
 

@@ -5,8 +5,8 @@ import type { InstallationPath, NewShareableId, ShareableId } from '@parley/cont
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { AuditRepository } from '../../people/audit/audit.repository';
-import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
+import { AuditRepository } from '../../people/access/audit.repository';
+import { BotVisibilityService } from '../../people/access/bot-visibility.service';
 import { ShareableIdsRepository } from './shareable-ids.repository';
 
 const lifetimeHours = 24;

@@ -22,7 +22,7 @@ import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every, WhenDue } from '@parley/work-queue/worker';
-import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
+import { BotVisibilityService } from '../../people/access/bot-visibility.service';
 import { dueRegistrations, type RegistrationState, RegistrationsRepository } from './registrations.repository';
 
 const scheduledAtOnce = 100;

@@ -3,8 +3,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { WebchatSettings } from '@parley/contracts/admin/webchats';
 import { Database, type Sql } from '@parley/persistence/database';
 import type { Repository } from 'typeorm';
-import { visible } from '../bot-visibility/bot-visibility.repository';
-import type { Viewer } from '../bot-visibility/viewer';
+import { visible } from '../../people/access/bot-visibility.repository';
+import type { Viewer } from '../../people/access/viewer';
 import { builtInChat } from '../installations/built-in-chat';
 import { WebchatSettingsEntity } from './webchat-settings.entity';
 

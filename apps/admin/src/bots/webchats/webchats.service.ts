@@ -17,9 +17,9 @@ import type {
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { chatBaseOf } from '@parley/service/config';
 import { Database } from '@parley/persistence/database';
-import { AuditRepository } from '../../people/audit/audit.repository';
-import { BotVisibilityService } from '../bot-visibility/bot-visibility.service';
-import { viewerOf } from '../bot-visibility/viewer';
+import { AuditRepository } from '../../people/access/audit.repository';
+import { BotVisibilityService } from '../../people/access/bot-visibility.service';
+import { viewerOf } from '../../people/access/viewer';
 import { AdminConfig } from '../../config';
 import { quotaOf } from '../../people/usage/quota-amounts';
 import { snippetOf } from './webchat-snippets';

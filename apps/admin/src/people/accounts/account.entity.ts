@@ -1,6 +1,6 @@
 import type { AccountProfile } from '@parley/contracts/admin/accounts';
-import { PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
-import { Column, Entity, Index } from 'typeorm';
+import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 
 /** Account of a person, who signs in with personal access tokens. The unique index is on `lower(email)`. */
 @Entity('account')
@@ -11,6 +11,18 @@ export class AccountEntity {
   @TimestampColumn() created_at!: Date;
   @Column('text', { nullable: true }) display_name!: string | null;
   @Column('text', { nullable: true }) profile_picture!: string | null;
+}
+
+/** Unused link to the console, with which a person signs in. */
+@Entity('console_link')
+@Index('console_link_account', ['account_id'])
+@Index('console_link_valid_until', ['valid_until'])
+export class ConsoleLinkEntity {
+  /** SHA-256 of the code. */
+  @PrimaryColumn('text') hash!: string;
+
+  @IdColumn() @ForeignKey(() => AccountEntity, { onDelete: 'CASCADE' }) account_id!: string;
+  @Column({ type: 'timestamptz', precision: 3 }) valid_until!: Date;
 }
 
 export function toProfile(row: AccountEntity): AccountProfile {

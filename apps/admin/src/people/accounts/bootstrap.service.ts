@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Database } from '@parley/persistence/database';
 import { AdminConfig } from '../../config';
-import { TokensRepository } from '../tokens/tokens.repository';
+import { TokensRepository } from '../access/tokens.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { AccountsRepository } from './accounts.repository';
 

@@ -27,6 +27,12 @@ export interface TokenHolder {
   installations: { alias: string; id: string }[];
 }
 
+interface IntrospectedBot {
+  workspace_id: string;
+  /** Account that created the bot; null when it was deleted. */
+  creator_id: string | null;
+}
+
 @Injectable()
 export class IdentityRepository {
   constructor(private readonly database: Database) {}
@@ -89,6 +95,16 @@ export class IdentityRepository {
          OR member.role = ANY($3)
          OR EXISTS (SELECT 1 FROM bot_allowed_member allowed WHERE allowed.bot_id = bot.id AND allowed.account_id = $1))`,
       [accountId, botId, rolesWith('manage')],
+    );
+    return row;
+  }
+
+  async findBotWithCreator(botId: string): Promise<IntrospectedBot | undefined> {
+    const [row] = await this.database.query<IntrospectedBot>(
+      `SELECT bot.workspace_id, creator.id AS creator_id FROM bot
+       LEFT JOIN account creator ON creator.id = bot.created_by
+       WHERE bot.id = $1`,
+      [botId],
     );
     return row;
   }

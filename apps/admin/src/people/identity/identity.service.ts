@@ -3,13 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { hasPermission, notAnOperator } from '@parley/contracts/access';
 import type { AccountAndBot, Identify, Identity, RoleInBot } from '@parley/contracts/admin/identity';
+import type { Introspect, Introspection } from '@parley/contracts/admin/introspection';
 import type { Caller, CallerQuotas, OtherBot } from '@parley/contracts/caller';
 import { users } from '@parley/contracts/chat/users';
-import { ApiError, forbiddenHeader } from '@parley/contracts/errors';
+import { ApiError, forbiddenHeader, notFound } from '@parley/contracts/errors';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { hashToken, operatorToken } from '@parley/secrets/token';
 import { AdminConfig } from '../../config';
-import { OperatorsService } from '../operators/operators.service';
+import { OperatorsService } from './operators.service';
 import { quotaOf } from '../usage/quota-amounts';
 import { WorkspacesService } from '../workspaces/workspaces.service';
 import { resolveInstallation } from './resolve-installation';
@@ -57,6 +58,14 @@ export class IdentityService {
   async roleInBot({ accountId, botId }: AccountAndBot): Promise<RoleInBot> {
     const found = await this.identities.findRoleInBot(accountId, botId);
     return found ? { ...found, quotas: this.quotas } : { role: null };
+  }
+
+  async introspect({ account, bot }: Caller, { botId }: Introspect): Promise<Introspection> {
+    const row = await this.identities.findBotWithCreator(botId);
+    const member = account && (await this.identities.findRoleInBot(account.id, botId));
+    const mayRead = bot ? bot.id === botId : member && hasPermission(member.role, 'read');
+    if (!row || !mayRead) throw notFound('bot', botId);
+    return { workspaceId: row.workspace_id, botId, userId: account?.id ?? row.creator_id ?? '' };
   }
 
   /** Keys of bots and integrations have a role in no other bot. */

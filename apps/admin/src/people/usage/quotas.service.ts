@@ -10,7 +10,7 @@ import {
 import { ApiError } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { AdminConfig } from '../../config';
-import { RolesRepository } from '../roles/roles.repository';
+import { RolesRepository } from '../access/roles.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 import { type OwnUsageType, quotaOf } from './quota-amounts';
 import { monthOf } from './usage.entity';

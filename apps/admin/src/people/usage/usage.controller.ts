@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { AccountCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
+import type { ChargeUnpaidInvoices } from '@parley/contracts/admin/billing';
 import type {
   DailyUsageQuery,
   MultipleUsagesQuery,
@@ -10,6 +11,8 @@ import type {
   UsageHistoryQuery,
   UsageQuery,
 } from '@parley/contracts/admin/usage';
+import type { WorkspaceId } from '@parley/contracts/admin/workspaces';
+import { BillingService } from './billing.service';
 import { QuotasService } from './quotas.service';
 import { UsageService } from './usage.service';
 
@@ -18,6 +21,7 @@ export class UsageController {
   constructor(
     private readonly usage: UsageService,
     private readonly quotas: QuotasService,
+    private readonly billing: BillingService,
   ) {}
 
   @Handles(admin.quotas.get)
@@ -68,5 +72,20 @@ export class UsageController {
   @Handles(admin.usage.listDailyActivity)
   listDailyActivity(caller: AccountCaller, input: DailyUsageQuery) {
     return this.usage.listDailyActivity(caller, input);
+  }
+
+  @Handles(admin.billing.listInvoices)
+  listInvoices(caller: AccountCaller, input: WorkspaceId) {
+    return this.billing.listInvoices(caller, input);
+  }
+
+  @Handles(admin.billing.getUpcomingInvoice)
+  getUpcomingInvoice(caller: AccountCaller, input: WorkspaceId) {
+    return this.billing.getUpcomingInvoice(caller, input);
+  }
+
+  @Handles(admin.billing.chargeUnpaidInvoices)
+  chargeUnpaidInvoices(caller: AccountCaller, input: ChargeUnpaidInvoices) {
+    return this.billing.chargeUnpaidInvoices(caller, input);
   }
 }

@@ -9,7 +9,7 @@ import {
 } from '@parley/contracts/admin/usage';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import { MemberEntity } from '../roles/member.entity';
+import { MemberEntity } from '../access/member.entity';
 import type { OwnUsageType } from './quota-amounts';
 import { type AmountRow, dayOf, type UsageRow, type UsageSubject } from './usage.entity';
 

@@ -20,7 +20,7 @@ import {
 import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { AdminConfig } from '../../config';
-import { RolesRepository } from '../roles/roles.repository';
+import { RolesRepository } from '../access/roles.repository';
 import { isUsedUp, quotaOf } from './quota-amounts';
 import { thisMonth } from './quotas.service';
 import { toActivity, toDailyUsage, type UsageSubject } from './usage.entity';

@@ -8,7 +8,7 @@ import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { In, type Repository } from 'typeorm';
-import { MemberEntity } from '../roles/member.entity';
+import { MemberEntity } from '../access/member.entity';
 import { type PublicRow, WorkspaceEntity, type WorkspaceRow } from './workspace.entity';
 
 const columns = `workspace.*, (SELECT count(*) FROM bot WHERE bot.workspace_id = workspace.id) AS bot_count`;
@@ -158,6 +158,12 @@ export class WorkspacesRepository {
       select: { handle: true, name: true, is_public: true },
       where: { handle: In(handles) },
     });
+  }
+
+  /** Workspace of the platform's operator. Index workspace_operators. */
+  async findIdOfOperators(): Promise<string | undefined> {
+    const workspace = await this.workspaces.findOne({ select: { id: true }, where: { is_operators: true } });
+    return workspace?.id;
   }
 
   async findById(id: string): Promise<WorkspaceEntity | undefined> {

@@ -24,9 +24,9 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { Outbox } from '@parley/events/outbox';
-import { AuditRepository } from '../audit/audit.repository';
+import { AuditRepository } from '../access/audit.repository';
 import { suggestHandles } from './suggest-handles';
-import { RolesRepository } from '../roles/roles.repository';
+import { RolesRepository } from '../access/roles.repository';
 import { toLabel, toPublicWorkspace, toWorkspace } from './workspace.entity';
 import { WorkspacesRepository } from './workspaces.repository';
 

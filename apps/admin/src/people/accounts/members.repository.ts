@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import type { WorkspaceMember } from '@parley/contracts/admin/members';
 import type { Role } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
-import { MemberEntity } from '../roles/member.entity';
-import type { MemberRow } from './member-row';
+import { MemberEntity } from '../access/member.entity';
+import type { AccountEntity } from './account.entity';
+
+export type MemberRow = Omit<MemberEntity, 'workspace_id'> &
+  Pick<AccountEntity, 'email' | 'profile_picture' | 'display_name'>;
 
 const columns = `member.id, member.account_id, member.role, member.created_at, account.email, account.profile_picture,
   account.display_name`;
@@ -98,4 +102,16 @@ export class MembersRepository {
       'A workspace needs at least one owner. Make another member an owner first.',
     );
   }
+}
+
+export function toMember(row: MemberRow): WorkspaceMember {
+  return {
+    id: row.id,
+    userId: row.account_id,
+    email: row.email,
+    createdAt: row.created_at.toISOString(),
+    role: row.role,
+    profilePicture: row.profile_picture ?? undefined,
+    displayName: row.display_name ?? undefined,
+  };
 }

@@ -4,7 +4,7 @@ import type { ChargedInvoices, ChargeUnpaidInvoices, Invoices, UpcomingInvoice }
 import type { WorkspaceId } from '@parley/contracts/admin/workspaces';
 import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
-import { RolesRepository } from '../roles/roles.repository';
+import { RolesRepository } from '../access/roles.repository';
 
 /** Billing of a platform that charges nothing: no workspace has invoices. */
 @Injectable()

@@ -12,13 +12,14 @@ const revisionDigits = 16;
 @Injectable()
 export class RuntimeKeysService {
   private readonly keys: [Buffer, ...Buffer[]];
+  private readonly tickets: CodeTickets;
 
   constructor(
     private readonly runtimeKeys: RuntimeKeysRepository,
-    private readonly tickets: CodeTickets,
     keys: SecretKeys,
   ) {
     this.keys = keys.derive('runtime-keys');
+    this.tickets = new CodeTickets(keys, 'integration-code-tickets');
   }
 
   /** Idempotent: the same key for the same revision. The hub has signed the ticket. */

@@ -3,7 +3,7 @@ import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type { Preference, PreferenceKey, SetPreference } from '@parley/contracts/admin/preferences';
 import { Database, type Sql } from '@parley/persistence/database';
-import { AuditRepository } from '../audit/audit.repository';
+import { AuditRepository } from '../access/audit.repository';
 import { type PreferenceOwner, PreferencesRepository } from './preferences.repository';
 
 /** Key-value storage for clients. No service reads the values. */

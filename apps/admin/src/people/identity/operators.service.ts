@@ -3,15 +3,15 @@ import { type AccountCaller, hasPermission, operators } from '@parley/contracts/
 import type { OperatorAccess } from '@parley/contracts/admin/operators';
 import { Database } from '@parley/persistence/database';
 import { AdminConfig } from '../../config';
-import { RolesRepository } from '../roles/roles.repository';
-import { OperatorsRepository } from './operators.repository';
+import { RolesRepository } from '../access/roles.repository';
+import { WorkspacesRepository } from '../workspaces/workspaces.repository';
 
 /** Members of the operator's workspace. */
 @Injectable()
 export class OperatorsService {
   constructor(
     private readonly database: Database,
-    private readonly operators: OperatorsRepository,
+    private readonly workspaces: WorkspacesRepository,
     private readonly roles: RolesRepository,
     private readonly config: AdminConfig,
   ) {}
@@ -25,6 +25,6 @@ export class OperatorsService {
 
   /** Undefined in a database of an earlier release whose first workspace was renamed. */
   async findWorkspaceId(): Promise<string | undefined> {
-    return this.config.operatorWorkspaceId ?? this.operators.findWorkspaceId();
+    return this.config.operatorWorkspaceId ?? this.workspaces.findIdOfOperators();
   }
 }

@@ -16,9 +16,9 @@ import { resolution } from '@parley/contracts/hub/resolution';
 import type { Operation } from '@parley/contracts/operation';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newToken } from '@parley/secrets/token';
-import { AuditRepository } from '../audit/audit.repository';
-import { BotVisibilityRepository } from '../../bots/bot-visibility/bot-visibility.repository';
-import { viewerOf } from '../../bots/bot-visibility/viewer';
+import { AuditRepository } from './audit.repository';
+import { BotVisibilityRepository } from './bot-visibility.repository';
+import { viewerOf } from './viewer';
 import { toTokenEntry } from './token.entity';
 import { TokensRepository } from './tokens.repository';
 

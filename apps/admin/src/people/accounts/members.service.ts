@@ -14,13 +14,12 @@ import type { Role } from '@parley/contracts/caller';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { AccountsRepository } from '../accounts/accounts.repository';
-import { AuditRepository } from '../audit/audit.repository';
+import { AccountsRepository } from './accounts.repository';
+import { AuditRepository } from '../access/audit.repository';
 import { QuotasService } from '../usage/quotas.service';
-import { MembersRepository } from './members.repository';
-import { RolesRepository } from '../roles/roles.repository';
+import { MembersRepository, toMember } from './members.repository';
+import { RolesRepository } from '../access/roles.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
-import { toMember } from './member-row';
 
 /**
  * Members of a workspace. Changes hold the workspace lock and read the caller's role again, so that one owner always

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountCaller } from '@parley/contracts/access';
 import type { AuditRecords, ListAuditRecords } from '@parley/contracts/admin/audit';
 import { Database } from '@parley/persistence/database';
-import { RolesRepository } from '../roles/roles.repository';
+import { RolesRepository } from './roles.repository';
 import { toAuditRecord } from './audit-record.entity';
 import { AuditRepository } from './audit.repository';
 

@@ -10,10 +10,10 @@ import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { hashToken, newToken } from '@parley/secrets/token';
 import { Every } from '@parley/work-queue/worker';
-import { AccountsRepository } from '../accounts/accounts.repository';
-import { noSuchAccount } from '../accounts/accounts.service';
+import { AccountsRepository } from './accounts.repository';
+import { noSuchAccount } from './accounts.service';
 import { AdminConfig } from '../../config';
-import { TokensRepository } from '../tokens/tokens.repository';
+import { TokensRepository } from '../access/tokens.repository';
 import { ConsoleRepository } from './console.repository';
 
 const codeBytes = 20;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
-import type { ConsoleLinkEntity } from './console-link.entity';
+import type { ConsoleLinkEntity } from './account.entity';
 
 const validMinutes = 5;
 

@@ -1,0 +1,122 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { CodeTickets } from '@parley/secrets/code-tickets';
+import { SecretKeys } from '@parley/secrets/secret-keys';
+import { CodeCheckClient } from '@parley/service/code-check.client';
+import { BotAllowlistController } from './bots/bots/bot-allowlist.controller';
+import { BotAllowlistRepository } from './bots/bots/bot-allowlist.repository';
+import { BotAllowlistService } from './bots/bots/bot-allowlist.service';
+import { BotDeletionService } from './bots/bots/bot-deletion.service';
+import { BotTransferService } from './bots/bots/bot-transfer.service';
+import { BotVersionEntity } from './bots/bots/bot-version.entity';
+import { BotVersionsController } from './bots/bots/bot-versions.controller';
+import { BotVersionsRepository } from './bots/bots/bot-versions.repository';
+import { BotVersionsService } from './bots/bots/bot-versions.service';
+import { BotWritesService } from './bots/bots/bot-writes.service';
+import { BotsController } from './bots/bots/bots.controller';
+import { BotsRepository } from './bots/bots/bots.repository';
+import { BotsService } from './bots/bots/bots.service';
+import { RecordRecurringFailureHandler } from './bots/bots/record-recurring-failure.handler';
+import { RecurringEventsService } from './bots/bots/recurring-events.service';
+import { RecurringFailuresRepository } from './bots/bots/recurring-failures.repository';
+import { TargetChangesService } from './bots/bots/target-changes.service';
+import { BotCodeController } from './bots/code/bot-code.controller';
+import { BotCodeRepository } from './bots/code/bot-code.repository';
+import { BotCodeService } from './bots/code/bot-code.service';
+import { RuntimeKeysController } from './bots/code/runtime-keys.controller';
+import { RuntimeKeysRepository } from './bots/code/runtime-keys.repository';
+import { RuntimeKeysService } from './bots/code/runtime-keys.service';
+import { BotDefinitionsController } from './bots/definitions/bot-definitions.controller';
+import { BotDefinitionsRepository } from './bots/definitions/bot-definitions.repository';
+import { BotDefinitionsService } from './bots/definitions/bot-definitions.service';
+import { InstallationLinksController } from './bots/installations/installation-links.controller';
+import { InstallationLinksService } from './bots/installations/installation-links.service';
+import { InstallationPlannerService } from './bots/installations/installation-planner.service';
+import { InstallationViewsService } from './bots/installations/installation-views.service';
+import { InstallationsController } from './bots/installations/installations.controller';
+import { InstallationsRepository } from './bots/installations/installations.repository';
+import { InstallationsService } from './bots/installations/installations.service';
+import { RefreshInstallationsHandler } from './bots/installations/refresh-installations.handler';
+import { ShareableIdsController } from './bots/installations/shareable-ids.controller';
+import { ShareableIdsRepository } from './bots/installations/shareable-ids.repository';
+import { ShareableIdsService } from './bots/installations/shareable-ids.service';
+import { RegistrationsController } from './bots/registrations/registrations.controller';
+import { RegistrationsRepository } from './bots/registrations/registrations.repository';
+import { RegistrationsService } from './bots/registrations/registrations.service';
+import { ActionTargetsRepository } from './bots/targets/action-targets.repository';
+import { ActionTargetsService } from './bots/targets/action-targets.service';
+import { BotTargetsController } from './bots/targets/bot-targets.controller';
+import { BotTargetsRepository } from './bots/targets/bot-targets.repository';
+import { BotTargetsService } from './bots/targets/bot-targets.service';
+import { InstallationTargetsRepository } from './bots/targets/installation-targets.repository';
+import { InstallationTargetsService } from './bots/targets/installation-targets.service';
+import { WebchatSettingsEntity } from './bots/webchats/webchat-settings.entity';
+import { WebchatsController } from './bots/webchats/webchats.controller';
+import { WebchatsRepository } from './bots/webchats/webchats.repository';
+import { WebchatsService } from './bots/webchats/webchats.service';
+import { PeopleModule } from './people.module';
+
+/** Bots with their versions, code and installations, and the answers to services that call bots and integrations. */
+@Module({
+  imports: [PeopleModule, TypeOrmModule.forFeature([BotVersionEntity, WebchatSettingsEntity])],
+  controllers: [
+    BotAllowlistController,
+    BotCodeController,
+    BotDefinitionsController,
+    BotTargetsController,
+    BotVersionsController,
+    BotsController,
+    InstallationLinksController,
+    InstallationsController,
+    RecordRecurringFailureHandler,
+    RefreshInstallationsHandler,
+    RegistrationsController,
+    RuntimeKeysController,
+    ShareableIdsController,
+    WebchatsController,
+  ],
+  providers: [
+    ActionTargetsService,
+    ActionTargetsRepository,
+    BotAllowlistService,
+    BotAllowlistRepository,
+    BotCodeService,
+    BotCodeRepository,
+    BotDefinitionsService,
+    BotDefinitionsRepository,
+    BotDeletionService,
+    BotTargetsService,
+    BotTargetsRepository,
+    BotTransferService,
+    BotVersionsService,
+    BotVersionsRepository,
+    BotWritesService,
+    BotsService,
+    BotsRepository,
+    CodeCheckClient,
+    InstallationLinksService,
+    InstallationPlannerService,
+    InstallationTargetsService,
+    InstallationTargetsRepository,
+    InstallationViewsService,
+    InstallationsService,
+    InstallationsRepository,
+    RecurringEventsService,
+    RecurringFailuresRepository,
+    RegistrationsService,
+    RegistrationsRepository,
+    RuntimeKeysService,
+    RuntimeKeysRepository,
+    ShareableIdsService,
+    ShareableIdsRepository,
+    TargetChangesService,
+    WebchatsService,
+    WebchatsRepository,
+    {
+      provide: CodeTickets,
+      useFactory: (keys: SecretKeys) => new CodeTickets(keys, 'code-tickets'),
+      inject: [SecretKeys],
+    },
+  ],
+})
+export class BotsModule {}
