@@ -12,13 +12,14 @@ import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { workController } from '@parley/work-queue/work.controller';
 import { BotsModule } from './bots.module';
-import { BotAllowedMemberEntity } from './bots/bots/bot-allowed-member.entity';
 import { BotCodeEntity, BotVersionEntity } from './bots/bots/bot-version.entity';
-import { BotEntity } from './bots/bots/bot.entity';
-import { FormerSigningSecretEntity } from './bots/bots/former-signing-secret.entity';
-import { RecurringFailureEntity } from './bots/bots/recurring-failure.entity';
-import { BotPluginEntity, InstallationEntity } from './bots/installations/installation.entity';
-import { ShareableIdEntity } from './bots/installations/shareable-id.entity';
+import {
+  BotAllowedMemberEntity,
+  BotEntity,
+  FormerSigningSecretEntity,
+  RecurringFailureEntity,
+} from './bots/bots/bot.entity';
+import { BotPluginEntity, InstallationEntity, ShareableIdEntity } from './bots/installations/installation.entity';
 import { FormerInstallationEntity } from './bots/registrations/former-installation.entity';
 import { WebchatSettingsEntity } from './bots/webchats/webchat-settings.entity';
 import { AdminConfig } from './config';

@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { CodeTickets } from '@parley/secrets/code-tickets';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { CodeCheckClient } from '@parley/service/code-check.client';
-import { BotAllowlistController } from './bots/bots/bot-allowlist.controller';
 import { BotAllowlistRepository } from './bots/bots/bot-allowlist.repository';
 import { BotAllowlistService } from './bots/bots/bot-allowlist.service';
 import { BotDeletionService } from './bots/bots/bot-deletion.service';
@@ -20,16 +19,13 @@ import { RecordRecurringFailureHandler } from './bots/bots/record-recurring-fail
 import { RecurringEventsService } from './bots/bots/recurring-events.service';
 import { RecurringFailuresRepository } from './bots/bots/recurring-failures.repository';
 import { TargetChangesService } from './bots/bots/target-changes.service';
-import { BotCodeController } from './bots/code/bot-code.controller';
-import { BotCodeRepository } from './bots/code/bot-code.repository';
 import { BotCodeService } from './bots/code/bot-code.service';
-import { RuntimeKeysController } from './bots/code/runtime-keys.controller';
-import { RuntimeKeysRepository } from './bots/code/runtime-keys.repository';
+import { CodeController } from './bots/code/code.controller';
+import { CodeRepository } from './bots/code/code.repository';
 import { RuntimeKeysService } from './bots/code/runtime-keys.service';
 import { BotDefinitionsController } from './bots/definitions/bot-definitions.controller';
 import { BotDefinitionsRepository } from './bots/definitions/bot-definitions.repository';
 import { BotDefinitionsService } from './bots/definitions/bot-definitions.service';
-import { InstallationLinksController } from './bots/installations/installation-links.controller';
 import { InstallationLinksService } from './bots/installations/installation-links.service';
 import { InstallationPlannerService } from './bots/installations/installation-planner.service';
 import { InstallationViewsService } from './bots/installations/installation-views.service';
@@ -37,19 +33,16 @@ import { InstallationsController } from './bots/installations/installations.cont
 import { InstallationsRepository } from './bots/installations/installations.repository';
 import { InstallationsService } from './bots/installations/installations.service';
 import { RefreshInstallationsHandler } from './bots/installations/refresh-installations.handler';
-import { ShareableIdsController } from './bots/installations/shareable-ids.controller';
 import { ShareableIdsRepository } from './bots/installations/shareable-ids.repository';
 import { ShareableIdsService } from './bots/installations/shareable-ids.service';
 import { RegistrationsController } from './bots/registrations/registrations.controller';
 import { RegistrationsRepository } from './bots/registrations/registrations.repository';
 import { RegistrationsService } from './bots/registrations/registrations.service';
-import { ActionTargetsRepository } from './bots/targets/action-targets.repository';
 import { ActionTargetsService } from './bots/targets/action-targets.service';
-import { BotTargetsController } from './bots/targets/bot-targets.controller';
-import { BotTargetsRepository } from './bots/targets/bot-targets.repository';
 import { BotTargetsService } from './bots/targets/bot-targets.service';
-import { InstallationTargetsRepository } from './bots/targets/installation-targets.repository';
 import { InstallationTargetsService } from './bots/targets/installation-targets.service';
+import { TargetsController } from './bots/targets/targets.controller';
+import { TargetsRepository } from './bots/targets/targets.repository';
 import { WebchatSettingsEntity } from './bots/webchats/webchat-settings.entity';
 import { WebchatsController } from './bots/webchats/webchats.controller';
 import { WebchatsRepository } from './bots/webchats/webchats.repository';
@@ -60,33 +53,26 @@ import { PeopleModule } from './people.module';
 @Module({
   imports: [PeopleModule, TypeOrmModule.forFeature([BotVersionEntity, WebchatSettingsEntity])],
   controllers: [
-    BotAllowlistController,
-    BotCodeController,
     BotDefinitionsController,
-    BotTargetsController,
     BotVersionsController,
     BotsController,
-    InstallationLinksController,
+    CodeController,
     InstallationsController,
     RecordRecurringFailureHandler,
     RefreshInstallationsHandler,
     RegistrationsController,
-    RuntimeKeysController,
-    ShareableIdsController,
+    TargetsController,
     WebchatsController,
   ],
   providers: [
     ActionTargetsService,
-    ActionTargetsRepository,
     BotAllowlistService,
     BotAllowlistRepository,
     BotCodeService,
-    BotCodeRepository,
     BotDefinitionsService,
     BotDefinitionsRepository,
     BotDeletionService,
     BotTargetsService,
-    BotTargetsRepository,
     BotTransferService,
     BotVersionsService,
     BotVersionsRepository,
@@ -94,10 +80,10 @@ import { PeopleModule } from './people.module';
     BotsService,
     BotsRepository,
     CodeCheckClient,
+    CodeRepository,
     InstallationLinksService,
     InstallationPlannerService,
     InstallationTargetsService,
-    InstallationTargetsRepository,
     InstallationViewsService,
     InstallationsService,
     InstallationsRepository,
@@ -106,10 +92,10 @@ import { PeopleModule } from './people.module';
     RegistrationsService,
     RegistrationsRepository,
     RuntimeKeysService,
-    RuntimeKeysRepository,
     ShareableIdsService,
     ShareableIdsRepository,
     TargetChangesService,
+    TargetsRepository,
     WebchatsService,
     WebchatsRepository,
     {

@@ -3,8 +3,7 @@ import type { AllowlistSetting } from '@parley/contracts/admin/bot-allowlist';
 import { Database, type Sql } from '@parley/persistence/database';
 import { In } from 'typeorm';
 import { visible } from '../../people/access/bot-visibility.repository';
-import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
-import { BotEntity } from './bot.entity';
+import { BotAllowedMemberEntity, BotEntity } from './bot.entity';
 import type { Viewer } from '../../people/access/viewer';
 
 interface AllowlistRow {

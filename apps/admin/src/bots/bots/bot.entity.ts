@@ -3,10 +3,9 @@ import type { Bot, BotEntry } from '@parley/contracts/admin/bots';
 import { mapEntries } from '@parley/contracts/entries';
 import { shownConfigurationSchema } from '@parley/contracts/schemas';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
-import { Check, Column, Entity, ForeignKey, Index } from 'typeorm';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { InstalledRows } from '../installations/installation.entity';
 import type { BotDefinition } from '../installations/bot-definition';
-import type { RecurringFailureEntity } from './recurring-failure.entity';
 
 /** Bot of a workspace. */
 @Entity('bot')
@@ -67,6 +66,42 @@ export class BotEntity {
    * of the bot's storage usage.
    */
   @Column('bigint', { default: 0 }) recurring_bytes!: string;
+}
+
+/** Allowlist entry: member who may see a bot for selected users. Deleted when the member leaves the workspace. */
+@Entity('bot_allowed_member')
+@ForeignKey('MemberEntity', ['workspace_id', 'account_id'], ['workspace_id', 'account_id'], { onDelete: 'CASCADE' })
+@Index('bot_allowed_member_member', ['workspace_id', 'account_id'])
+export class BotAllowedMemberEntity {
+  @PrimaryIdColumn() @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' }) bot_id!: string;
+  @IdColumn() workspace_id!: string;
+  @PrimaryIdColumn() account_id!: string;
+}
+
+/** Former signing secret of a bot that is still valid. */
+@Entity('bot_former_signing_secret')
+export class FormerSigningSecretEntity {
+  @PrimaryIdColumn() @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' }) bot_id!: string;
+
+  /** Encrypted. */
+  @PrimaryColumn('text') secret!: string;
+
+  @PrimaryColumn({ type: 'timestamptz', precision: 3 }) valid_until!: Date;
+}
+
+/** Failure state of a recurring event of the bot's own definition, since it was defined. */
+@Entity('recurring_failure')
+export class RecurringFailureEntity {
+  @PrimaryIdColumn() @ForeignKey(() => BotEntity, { onDelete: 'CASCADE' }) bot_id!: string;
+  @PrimaryIdColumn() name!: string;
+
+  /** 0 after a success. */
+  @Column('integer') failed_attempts!: number;
+
+  @Column('text', { nullable: true }) last_failure_reason!: string | null;
+
+  /** Newest state, so that an older one that arrives late has no effect. `bigint`, which arrives as text. */
+  @Column('bigint') revision!: string;
 }
 
 export type BotEntryRow = Pick<

@@ -2,7 +2,9 @@ import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
+import type { AllowlistedBotId, UpdateBotAllowlist } from '@parley/contracts/admin/bot-allowlist';
 import type { BotId, CreateBot, GetBot, ListBots, TransferBot, UpdateBot } from '@parley/contracts/admin/bots';
+import { BotAllowlistService } from './bot-allowlist.service';
 import { BotDeletionService } from './bot-deletion.service';
 import { BotTransferService } from './bot-transfer.service';
 import { BotsService } from './bots.service';
@@ -13,6 +15,7 @@ export class BotsController {
     private readonly service: BotsService,
     private readonly deletion: BotDeletionService,
     private readonly transfers: BotTransferService,
+    private readonly allowlists: BotAllowlistService,
   ) {}
 
   @Handles(admin.bots.create)
@@ -48,5 +51,15 @@ export class BotsController {
   @Handles(admin.bots.rotateSigningSecret)
   rotateSigningSecret(caller: WorkspaceCaller, input: BotId) {
     return this.service.rotateSigningSecret(caller, input);
+  }
+
+  @Handles(admin.botAllowlist.get)
+  getAllowlist(caller: WorkspaceCaller, input: AllowlistedBotId) {
+    return this.allowlists.get(caller, input);
+  }
+
+  @Handles(admin.botAllowlist.update)
+  updateAllowlist(caller: WorkspaceCaller, input: UpdateBotAllowlist) {
+    return this.allowlists.update(caller, input);
   }
 }

@@ -7,9 +7,8 @@ import { tagConditions } from '@parley/persistence/tags';
 import { visible } from '../../people/access/bot-visibility.repository';
 import type { Viewer } from '../../people/access/viewer';
 import { installedColumns } from '../installations/installations.repository';
-import { BotAllowedMemberEntity } from './bot-allowed-member.entity';
 import type { BotDefinition } from '../installations/bot-definition';
-import { BotEntity, type BotEntryRow, type BotRow, type LockedBotRow } from './bot.entity';
+import { BotAllowedMemberEntity, BotEntity, type BotEntryRow, type BotRow, type LockedBotRow } from './bot.entity';
 
 const entryColumns = 'id, name, type, tags, created_at, updated_at, deployed_at';
 const columns = `${entryColumns}, workspace_id, version_id, url, blocked, description, dev, medias, max_execution_time, always_alive,

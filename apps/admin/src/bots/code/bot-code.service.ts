@@ -15,7 +15,7 @@ import { sealFor } from '@parley/secrets/sealed-box';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { runtimeKey } from '@parley/secrets/token';
-import { BotCodeRepository } from './bot-code.repository';
+import { CodeRepository } from './code.repository';
 
 /** Code, key and secrets of bots, for the runners that run them. */
 @Injectable()
@@ -23,7 +23,7 @@ export class BotCodeService {
   private readonly keys: [Buffer, ...Buffer[]];
 
   constructor(
-    private readonly code: BotCodeRepository,
+    private readonly code: CodeRepository,
     private readonly tickets: CodeTickets,
     private readonly box: SecretBox,
     keys: SecretKeys,
@@ -44,7 +44,7 @@ export class BotCodeService {
     const stored = await this.code.findSecrets(deployed);
     if (!stored) throw notFound('deployed bot version', deployed.version);
     const token = runtimeKey('bak', this.keys[0], deployed.ownerId, deployed.version);
-    await this.code.storeRuntimeKey(deployed, token);
+    await this.code.storeBotKey(deployed, token);
     const secrets: CodeSecrets = { token, secrets: mapEntries(stored, (value) => this.box.open(value)) };
     return { sealed: sealFor(publicKey, deployed, JSON.stringify(secrets)) };
   }

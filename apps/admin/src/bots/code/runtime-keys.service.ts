@@ -4,7 +4,7 @@ import { CodeTickets } from '@parley/secrets/code-tickets';
 import { sealFor } from '@parley/secrets/sealed-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { runtimeKey } from '@parley/secrets/token';
-import { RuntimeKeysRepository } from './runtime-keys.repository';
+import { CodeRepository } from './code.repository';
 
 /** Digits of a revision, so that texts of revisions compare as their numbers. */
 const revisionDigits = 16;
@@ -15,7 +15,7 @@ export class RuntimeKeysService {
   private readonly tickets: CodeTickets;
 
   constructor(
-    private readonly runtimeKeys: RuntimeKeysRepository,
+    private readonly code: CodeRepository,
     keys: SecretKeys,
   ) {
     this.keys = keys.derive('runtime-keys');
@@ -28,7 +28,7 @@ export class RuntimeKeysService {
     const { ownerId: integrationId, workspaceId } = deployed;
     const revision = deployed.version.padStart(revisionDigits, '0');
     const token = runtimeKey('iak', this.keys[0], integrationId, revision);
-    await this.runtimeKeys.storeKey({ integrationId, workspaceId, revision, token });
+    await this.code.storeIntegrationKey({ integrationId, workspaceId, revision, token });
     const secrets: Pick<CodeSecrets, 'token'> = { token };
     return { sealed: sealFor(publicKey, deployed, JSON.stringify(secrets)) };
   }

@@ -51,6 +51,16 @@ export class InstallationEntity {
   @TimestampColumn() updated_at!: Date;
 }
 
+/** Shareable id of an installation, which has at most one. */
+@Entity('shareable_id')
+@ForeignKey(() => InstallationEntity, ['bot_id', 'alias'], ['bot_id', 'alias'], { onDelete: 'CASCADE' })
+export class ShareableIdEntity {
+  @IdColumn({ unique: true }) id!: string;
+  @PrimaryIdColumn() bot_id!: string;
+  @PrimaryIdColumn() alias!: string;
+  @Column({ type: 'timestamptz', precision: 3 }) expires_at!: Date;
+}
+
 /** Entities that a plugin adds to its bot, by the plugin's own names. */
 export type PluginDefinition = Pick<
   InstallablePlugin,

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
-import { InstallationEntity } from './installation.entity';
-import { ShareableIdEntity } from './shareable-id.entity';
+import { InstallationEntity, ShareableIdEntity } from './installation.entity';
 
 @Injectable()
 export class ShareableIdsRepository {

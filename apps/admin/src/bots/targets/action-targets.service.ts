@@ -3,13 +3,13 @@ import type { ActionTarget, GetActionTarget } from '@parley/contracts/admin/targ
 import type { ActionSignature } from '@parley/contracts/definition';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { chatIntegration } from '@parley/contracts/hub/built-in';
-import { ActionTargetsRepository, type InstalledRow } from './action-targets.repository';
+import { type InstalledRow, TargetsRepository } from './targets.repository';
 
 const chatActions: Record<string, ActionSignature> = chatIntegration.definition.actions;
 
 @Injectable()
 export class ActionTargetsService {
-  constructor(private readonly targets: ActionTargetsRepository) {}
+  constructor(private readonly targets: TargetsRepository) {}
 
   /** Throws ResourceNotFound for an unknown action or alias. */
   async getAction({ botId, type }: GetActionTarget): Promise<ActionTarget> {
@@ -25,7 +25,7 @@ export class ActionTargetsService {
   }
 
   private async getInstalled(botId: string, alias: string, name: string): Promise<ActionTarget> {
-    const row = await this.targets.findInstallation(botId, alias);
+    const row = await this.targets.findInstalled(botId, alias);
     if (!row)
       throw new ApiError(
         'ResourceNotFound',

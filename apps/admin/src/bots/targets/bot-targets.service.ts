@@ -8,14 +8,14 @@ import { SecretBox } from '@parley/secrets/secret-box';
 import { AdminConfig } from '../../config';
 import { CallQuotaService } from '../../people/usage/call-quota.service';
 import { quotaOf } from '../../people/usage/quota-amounts';
-import { BotTargetsRepository, type BotTargetRow } from './bot-targets.repository';
+import { type BotTargetRow, TargetsRepository } from './targets.repository';
 
 const defaultSeconds = 60;
 
 @Injectable()
 export class BotTargetsService {
   constructor(
-    private readonly targets: BotTargetsRepository,
+    private readonly targets: TargetsRepository,
     private readonly box: SecretBox,
     private readonly calls: CallQuotaService,
     private readonly tickets: CodeTickets,
@@ -23,7 +23,7 @@ export class BotTargetsService {
   ) {}
 
   async getBot({ botId }: GetBotTarget): Promise<BotTarget> {
-    const row = await this.targets.findByBotId(botId);
+    const row = await this.targets.findBot(botId);
     if (!row) throw notFound('bot', botId);
     const { events } = row.subscriptions;
     return {

@@ -12,12 +12,12 @@ import { chatBaseOf, webhookBaseOf } from '@parley/service/config';
 import { AdminConfig } from '../../config';
 import { openConfiguration } from '../installations/installation.entity';
 import { CallQuotaService } from '../../people/usage/call-quota.service';
-import { InstallationTargetsRepository, type InstallationTargetRow } from './installation-targets.repository';
+import { type InstallationTargetRow, TargetsRepository } from './targets.repository';
 
 @Injectable()
 export class InstallationTargetsService {
   constructor(
-    private readonly targets: InstallationTargetsRepository,
+    private readonly targets: TargetsRepository,
     private readonly box: SecretBox,
     private readonly calls: CallQuotaService,
     private readonly config: AdminConfig,
@@ -26,20 +26,20 @@ export class InstallationTargetsService {
   async get({ botId, alias, removedId }: GetInstallationTarget): Promise<InstallationTarget> {
     const row =
       alias === undefined
-        ? await this.targets.findFormer(botId, removedId ?? '')
-        : await this.targets.findByAlias(botId, alias);
+        ? await this.targets.findFormerInstallation(botId, removedId ?? '')
+        : await this.targets.findInstallation(botId, alias);
     if (!row) throw notFound('installation', alias ?? removedId ?? '');
     return this.toTarget(row);
   }
 
   async find({ webhookId }: FindInstallationTarget): Promise<InstallationTarget> {
-    const row = await this.targets.findByWebhookId(webhookId);
+    const row = await this.targets.findInstallationByWebhookId(webhookId);
     if (!row) throw notFound('webhook', webhookId);
     return this.toTarget(row);
   }
 
   async identify({ family, identifier }: IdentifiedInstallation): Promise<InstallationTarget> {
-    const row = await this.targets.findByIdentifier(family, identifier);
+    const row = await this.targets.findInstallationByIdentifier(family, identifier);
     if (!row) throw notFound('installation', identifier);
     return this.toTarget(row);
   }

@@ -14,7 +14,7 @@ import { BotTargetsService } from './bot-targets.service';
 import { InstallationTargetsService } from './installation-targets.service';
 
 @Controller()
-export class BotTargetsController {
+export class TargetsController {
   constructor(
     private readonly service: BotTargetsService,
     private readonly actions: ActionTargetsService,
