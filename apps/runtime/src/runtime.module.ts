@@ -14,34 +14,25 @@ import { workController } from '@parley/work-queue/work.controller';
 import { WorkFailures1796900000000 } from '@parley/work-queue/migrations/1796900000000-work-failures';
 import { WorkEntity } from '@parley/work-queue/work.entity';
 import { ActionRunEntity } from './actions/action-run.entity';
-import { ActionsModule } from './actions/actions.module';
-import { CallCountEntity } from './call-counts/call-count.entity';
+import { CallsModule } from './calls.module';
 import { RuntimeConfig } from './config';
-import { DeliveriesModule } from './deliveries/deliveries.module';
+import { DeliveriesModule } from './deliveries.module';
 import { DeliveryEntity } from './deliveries/delivery.entity';
 import { ErasureModule } from './erasure/erasure.module';
-import { IntegrationRegistrationsModule } from './integration-registrations/integration-registrations.module';
-import { IssueEntity } from './issues/issue.entity';
-import { IssuesModule } from './issues/issues.module';
-import { LogEntity } from './logs/log.entity';
-import { LogsModule } from './logs/logs.module';
-import { MessageDeliveriesModule } from './message-deliveries/message-deliveries.module';
 import { MessageDeliveryEntity } from './message-deliveries/message-delivery.entity';
-import { PingsModule } from './pings/pings.module';
-import { RegistrationsModule } from './registrations/registrations.module';
-import { RowComputationsModule } from './row-computations/row-computations.module';
-import { RecordedRequestEntity } from './webhook-recordings/recorded-request.entity';
-import { WebhookRecordingEntity } from './webhook-recordings/webhook-recording.entity';
-import { WebhookRecordingsModule } from './webhook-recordings/webhook-recordings.module';
-import { WebhooksModule } from './webhooks/webhooks.module';
 import { Runtime1796100000000 } from './migrations/1796100000000-runtime';
 import { Issues1796200000000 } from './migrations/1796200000000-issues';
 import { CallCounts1796300000000 } from './migrations/1796300000000-call-counts';
 import { ActionRuns1796400000000 } from './migrations/1796400000000-action-runs';
+import { Logs1796500000000 } from './migrations/1796500000000-logs';
 import { Integrations1796600000000 } from './migrations/1796600000000-integrations';
 import { Changes1796700000000 } from './migrations/1796700000000-changes';
-import { Logs1796500000000 } from './migrations/1796500000000-logs';
 import { WebhookRecordings1796800000000 } from './migrations/1796800000000-webhook-recordings';
+import { CallCountEntity } from './records/call-count.entity';
+import { IssueEntity } from './records/issue.entity';
+import { LogEntity } from './records/log.entity';
+import { RecordsModule } from './records/records.module';
+import { RecordedRequestEntity, WebhookRecordingEntity } from './webhooks/webhook-recording.entity';
 
 export const runtimeDatabase: ServiceSchema = {
   schema: 'runtime',
@@ -95,18 +86,10 @@ export class RuntimeModule {
         ),
         ConfigModule.register(RuntimeConfig, config),
         SealingModule.register(config, sealedColumns, runtime.sealedTexts),
-        ActionsModule,
+        RecordsModule,
+        CallsModule,
         DeliveriesModule,
         ErasureModule,
-        IntegrationRegistrationsModule,
-        IssuesModule,
-        LogsModule,
-        MessageDeliveriesModule,
-        PingsModule,
-        RegistrationsModule,
-        RowComputationsModule,
-        WebhookRecordingsModule,
-        WebhooksModule,
       ],
       controllers: [deadLettersController(runtime.deadLetters), workController(runtime.work)],
     };

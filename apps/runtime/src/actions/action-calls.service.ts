@@ -7,7 +7,7 @@ import { actionTimeoutMs, type CallAction, maxActionDepth } from '@parley/contra
 import type { CodeOwner } from '@parley/contracts/runner/runner';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
-import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { BotTargetsCache } from '../invocations/bot-targets.cache';
 import { BotClient } from '../invocations/bot.client';
 import { IntegrationClient } from '../invocations/integration.client';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';

@@ -7,7 +7,7 @@ import { deleteOlder } from '@parley/persistence/delete-older';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { isNotErased } from '../erased-bots/erasure-queue';
+import { isNotErased } from '../records/erasure-queue';
 import { ActionRunEntity } from './action-run.entity';
 
 export type NewActionRun = Omit<ActionRunEntity, 'created_at'> & { created_at: string };

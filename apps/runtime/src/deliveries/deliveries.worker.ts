@@ -15,7 +15,7 @@ import {
 } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
-import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { BotTargetsCache } from '../invocations/bot-targets.cache';
 import { RuntimeConfig } from '../config';
 import { whenThere } from '../invocations/when-there';
 import {
@@ -26,10 +26,10 @@ import {
   maxAttempts,
   maxBuildMs,
   pauseAfter,
+  timeLimitMs,
 } from '../invocations/attempts';
 import { BotClient } from '../invocations/bot.client';
 import { CalleeUnavailable, CallQuotaExceeded, CodePaused, NoRunner } from '../invocations/invocation';
-import { timeLimitMs } from '../invocations/time-limit';
 import { CallPlacesLimiter } from './call-places.limiter';
 import { DeliveriesRepository, type Settlement } from './deliveries.repository';
 import { BotRateLimiter } from './bot-rate.limiter';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
-import { type Failure, IssueRecordsService } from '../issues/issue-records.service';
+import { type Failure, IssueRecordsService } from '../records/issue-records.service';
 import type { DeliveryPayload } from './delivery-queues';
 
 const maxRecorded = 30_000;

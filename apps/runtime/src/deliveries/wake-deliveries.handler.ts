@@ -6,7 +6,7 @@ import { platformToken } from '@parley/service/tokens';
 import type { Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
-import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { BotTargetsCache } from '../invocations/bot-targets.cache';
 import { RunnersService } from '../invocations/runners.service';
 import { CallPlacesLimiter } from './call-places.limiter';
 import { changeOf, deliveryQueue, freeRunner, wakes } from './delivery-queues';

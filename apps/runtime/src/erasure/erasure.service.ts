@@ -7,14 +7,14 @@ import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
 import { isUUID } from 'class-validator';
 import { ActionRunsRepository } from '../actions/action-runs.repository';
-import { CallCountsService } from '../call-counts/call-counts.service';
+import { CallCountsService } from '../records/call-counts.service';
 import { DeliveriesRepository } from '../deliveries/deliveries.repository';
-import { IssuesRepository } from '../issues/issues.repository';
+import { IssuesRepository } from '../records/issues.repository';
 import { MessageDeliveriesRepository } from '../message-deliveries/message-deliveries.repository';
-import { LogsRepository } from '../logs/logs.repository';
+import { LogsRepository } from '../records/logs.repository';
 import { attemptTimeoutMs } from '../invocations/attempts';
-import { WebhookRecordingsRepository } from '../webhook-recordings/webhook-recordings.repository';
-import { eraseBots } from '../erased-bots/erasure-queue';
+import { WebhookRecordingsRepository } from '../webhooks/webhook-recordings.repository';
+import { eraseBots } from '../records/erasure-queue';
 
 const rowsAtOnce = 5_000;
 /** Attempts that were running at the deletion may still record their outcome until then. */

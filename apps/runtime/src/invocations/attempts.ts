@@ -1,3 +1,4 @@
+import type { BotTarget } from '@parley/contracts/admin/targets';
 import type { DeliveryAttempt } from '@parley/contracts/runtime/deliveries';
 import { type CodeOwner, maxStartMs } from '@parley/contracts/runner/runner';
 import { Interrupted } from '@parley/work-queue/queue';
@@ -10,8 +11,9 @@ import {
   RunnerEnded,
 } from './invocation';
 import { type Outcome, outcomeOf } from './outcome';
-import { maxInvocationMs } from './time-limit';
 
+const maxInvocationMs = 120_000;
+const maxRepeatedMs = 60_000;
 const retryPausesMs = [1_000, 5_000, 30_000];
 const maxFailures = retryPausesMs.length + 1;
 /** A time-out is repeated once. Code that hangs or ends while it loads occupies a process each time. */
@@ -65,6 +67,11 @@ export async function attempted(
       return { attempt: attemptOf(null, reason), outcome: { kind: 'repeat', reason }, failure: failureOf(error) };
     throw error;
   }
+}
+
+/** Time limit of an attempt. A repeated one gets at most a minute, so that a slow bot does not hold its conversation for long. */
+export function timeLimitMs({ timeoutMs }: Pick<BotTarget, 'timeoutMs'>, attempt: number): number {
+  return Math.min(timeoutMs, attempt === 1 ? maxInvocationMs : maxRepeatedMs);
 }
 
 /**

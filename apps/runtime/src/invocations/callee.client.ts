@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { toAsciiJson } from '@parley/egress/ascii-json';
 import { signWebhook } from '@parley/egress/standard-webhooks';
-import { CallCountsService } from '../call-counts/call-counts.service';
+import { CallCountsService } from '../records/call-counts.service';
 import {
   type Callee,
   type CalleeAnswer,

@@ -36,9 +36,9 @@ import { HubConfig } from '../../../hub/src/config';
 import { HubModule } from '../../../hub/src/hub.module';
 import { RuntimeConfig } from '../config';
 import { deliveryQueue } from '../deliveries/delivery-queues';
-import { integrationRegistrations } from '../integration-registrations/integration-registration-queue';
+import { integrationRegistrations } from '../registrations/registration-queues';
 import { messageDeliveries } from '../message-deliveries/message-delivery-queue';
-import { registrations } from '../registrations/registration-queue';
+import { registrations } from '../registrations/registration-queues';
 import { RuntimeModule } from '../runtime.module';
 
 type Answer = (call: InvokeCode) => CodeAnswer | Promise<CodeAnswer>;

@@ -1,4 +1,4 @@
-import { allowsPrivate } from './invocations.module';
+import { allowsPrivate } from '../calls.module';
 
 const proxied = { host: '127.0.0.1', trustedProxies: '127.0.0.1' };
 

@@ -1,4 +1,4 @@
-import { timeLimitMs } from './time-limit';
+import { timeLimitMs } from './attempts';
 
 it.each([
   [1, 300_000, 120_000],

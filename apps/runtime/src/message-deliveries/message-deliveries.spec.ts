@@ -1,4 +1,6 @@
 import type { OutgoingMessageReply } from '@parley/contracts/chat/outgoing-messages';
+import { Metrics } from '@parley/service/metrics';
+import type { Platform } from '@parley/service/platform';
 import { RetryLater, type Work, Yield } from '@parley/work-queue/queue';
 import { CalleeUnavailable } from '../invocations/invocation';
 import { RuntimeConfig } from '../config';
@@ -44,9 +46,9 @@ function deliverAfter(ageMs: number, { earlier, unsettled = [], isAnnounced = fa
     integrations as never,
     deliveries as never,
     { record: (failure: unknown) => failures.push(failure) } as never,
-    { countDelivery: () => undefined },
     { has: () => Promise.resolve(isAnnounced) } as never,
     new RuntimeConfig(),
+    { metrics: new Metrics() } as Platform,
   );
   const work = { payload, createdAt: new Date(Date.now() - ageMs), failures: 0, signal: new AbortController().signal };
   return { delivered: worker.deliver(work as unknown as Work<MessageDeliveryPayload>), outcomes, failures };

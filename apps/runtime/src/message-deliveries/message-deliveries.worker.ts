@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { systemCaller } from '@parley/contracts/caller';
 import {
   type ChangeOperation,
@@ -6,7 +6,10 @@ import {
   outgoingMessages,
 } from '@parley/contracts/chat/outgoing-messages';
 import { ifFound } from '@parley/contracts/errors';
+import type { SettledStatus } from '@parley/contracts/runtime/deliveries';
 import { newId } from '@parley/persistence/ids';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work, Yield } from '@parley/work-queue/queue';
@@ -21,15 +24,14 @@ import {
   maxAttempts,
   maxBuildMs,
   pauseAfter,
+  timeLimitMs,
 } from '../invocations/attempts';
 import { type InstalledTarget, IntegrationClient } from '../invocations/integration.client';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
 import { CalleeUnavailable } from '../invocations/invocation';
-import { timeLimitMs } from '../invocations/time-limit';
 import { whenThere } from '../invocations/when-there';
-import { IssueRecordsService } from '../issues/issue-records.service';
+import { IssueRecordsService } from '../records/issue-records.service';
 import { MessageDeliveriesRepository, type MessageOutcome } from './message-deliveries.repository';
-import { MessageDeliveryMetricsService } from './message-delivery-metrics.service';
 import { messageDeliveries, messageDeliveryKey, type MessageDeliveryPayload } from './message-delivery-queue';
 
 /** An integration that cannot be called is tried for this time. Then the message is not delivered. */
@@ -56,16 +58,24 @@ interface Deliverable extends Required<Pick<OutgoingMessageReply, 'alias' | 'con
 /** Delivers messages of bots, and changes, to the integrations of their conversations. */
 @Injectable()
 export class MessageDeliveriesWorker {
+  private readonly countDelivery: (outcome: SettledStatus) => void;
+
   constructor(
     private readonly client: ParleyClient,
     private readonly targets: IntegrationTargetsCache,
     private readonly integrations: IntegrationClient,
     private readonly deliveries: MessageDeliveriesRepository,
     private readonly issues: IssueRecordsService,
-    private readonly metrics: MessageDeliveryMetricsService,
     private readonly queue: WorkQueue,
     private readonly config: RuntimeConfig,
-  ) {}
+    @Inject(platformToken) { metrics }: Platform,
+  ) {
+    this.countDelivery = metrics.counters(
+      'parley_message_deliveries_total',
+      'Messages of bots, and changes, for integrations by outcome: processed, failed or ignored.',
+      'outcome',
+    );
+  }
 
   /** At least once: the integration may get a message again if this process ends before it has recorded the outcome. */
   @Worker<MessageDeliveryPayload, MessageDeliveriesWorker>(messageDeliveries, ({ config }) => ({
@@ -166,7 +176,7 @@ export class MessageDeliveriesWorker {
     attempts: MessageOutcome['attempts'] = [],
   ): Promise<void> {
     await this.deliveries.storeOutcome(payload, { status, reason, attempts });
-    this.metrics.countDelivery(status);
+    this.countDelivery(status);
   }
 
   private recordFailure(

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { type BotTargetChanged, registerBot } from '@parley/contracts/admin/targets';
 import { Consumes } from '@parley/transport/handles';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { registrations } from './registration-queue';
+import { registrations } from './registration-queues';
 
 @Controller()
 export class RegisterBotHandler {

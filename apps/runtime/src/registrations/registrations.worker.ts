@@ -5,19 +5,14 @@ import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { type FailedWork, GiveUp, RetryAfter, RetryLater, type Work } from '@parley/work-queue/queue';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
-import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { BotTargetsCache } from '../invocations/bot-targets.cache';
 import { BotClient } from '../invocations/bot.client';
 import type { CalleeAnswer } from '../invocations/invocation';
-import {
-  devStartPauseMs,
-  maxDevStartMs,
-  registrationFailure,
-  registrationLimits,
-} from '../invocations/registration-attempts';
-import { timeLimitMs } from '../invocations/time-limit';
+import { devStartPauseMs, maxDevStartMs, registrationFailure, registrationLimits } from './registration-attempts';
+import { timeLimitMs } from '../invocations/attempts';
 import { whenThere } from '../invocations/when-there';
-import { IssueRecordsService } from '../issues/issue-records.service';
-import { registrations } from './registration-queue';
+import { IssueRecordsService } from '../records/issue-records.service';
+import { registrations } from './registration-queues';
 
 /** Calls `register` of bots that were deployed. */
 @Injectable()

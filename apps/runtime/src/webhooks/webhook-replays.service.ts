@@ -5,7 +5,7 @@ import { ApiError, notFound } from '@parley/contracts/errors';
 import { maxRecordedBodyBytes, type ReplayRequest } from '@parley/contracts/runtime/webhook-recordings';
 import type { WebhookAnswer } from '@parley/contracts/runtime/webhooks';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
-import { WebhookRecordingsService } from '../webhook-recordings/webhook-recordings.service';
+import { WebhookRecordingsService } from './webhook-recordings.service';
 import { WebhooksService } from './webhooks.service';
 
 /** Replays of recorded requests. They are not recorded again. */

@@ -36,8 +36,8 @@ import {
   NoRunner,
   RunnerEnded,
 } from '../invocations/invocation';
-import { IssueRecordsService } from '../issues/issue-records.service';
-import { WebhookRecorderService } from '../webhook-recordings/webhook-recorder.service';
+import { IssueRecordsService } from '../records/issue-records.service';
+import { WebhookRecorderService } from './webhook-recorder.service';
 
 /** A request waits this long for a place of a runner. Its sender repeats it after a 503. */
 const maxPlaceWaitMs = 10_000;

@@ -1,7 +1,7 @@
 import type { CodeOwner } from '@parley/contracts/runner/runner';
 import { RetryLater, type Work } from '@parley/work-queue/queue';
-import { attempted, attemptTimeoutMs, maxInterruptions } from './attempts';
-import { type CalleeAnswer, CalleeUnavailable, CodeUnavailable } from './invocation';
+import { attempted, attemptTimeoutMs, maxInterruptions } from '../invocations/attempts';
+import { type CalleeAnswer, CalleeUnavailable, CodeUnavailable } from '../invocations/invocation';
 
 const retryPausesMs = [5_000, 30_000];
 /** `bp dev` deploys before its worker listens. */

@@ -7,7 +7,7 @@ import { Keyset } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { rotatePartitions } from '@parley/persistence/time-partitions';
 import { Repository } from 'typeorm';
-import { isNotErased } from '../erased-bots/erasure-queue';
+import { isNotErased } from './erasure-queue';
 import { LogEntity } from './log.entity';
 
 const pageSize = 200;

@@ -6,7 +6,7 @@ import { deleteOlder } from '@parley/persistence/delete-older';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { isNotErased } from '../erased-bots/erasure-queue';
+import { isNotErased } from './erasure-queue';
 import { IssueEntity, type IssueRow } from './issue.entity';
 
 export type NewIssue = Omit<IssueEntity, 'created_at' | 'last_seen_at'> & { created_at: string; last_seen_at: string };

@@ -17,7 +17,7 @@ import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
 import { isUUID } from 'class-validator';
 import { RuntimeConfig } from '../config';
-import { IssueRecordsService } from '../issues/issue-records.service';
+import { IssueRecordsService } from './issue-records.service';
 import { toBotLog, toLogLine } from './log.entity';
 import { LogsRepository } from './logs.repository';
 

@@ -1,8 +1,19 @@
 import type { RecordedRequest, RecordedRequestSummary } from '@parley/contracts/runtime/webhook-recordings';
-import { PrimaryIdColumn } from '@parley/persistence/columns';
+import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import type { SecretBox } from '@parley/secrets/secret-box';
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { WebhookRecordingEntity } from './webhook-recording.entity';
+
+/** Installation whose requests are recorded. */
+@Entity('webhook_recording')
+@Index('webhook_recording_bot', ['bot_id'])
+export class WebhookRecordingEntity {
+  @PrimaryIdColumn() id!: string;
+  @IdColumn({ unique: true }) webhook_id!: string;
+  @IdColumn() bot_id!: string;
+
+  /** Encrypts the requests. Encrypted itself, so that a rotation of the secret key rewrites no request. */
+  @Column('text') key!: string;
+}
 
 /** Request to a webhook. Path, query, headers and body are encrypted by the key of the recording. */
 @Entity('recorded_request')

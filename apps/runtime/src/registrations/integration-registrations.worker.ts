@@ -10,16 +10,11 @@ import { OnFailed, Worker } from '@parley/work-queue/worker';
 import { IntegrationClient, type InstalledTarget } from '../invocations/integration.client';
 import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
 import type { CalleeAnswer } from '../invocations/invocation';
-import {
-  devStartPauseMs,
-  maxDevStartMs,
-  registrationFailure,
-  registrationLimits,
-} from '../invocations/registration-attempts';
-import { timeLimitMs } from '../invocations/time-limit';
+import { devStartPauseMs, maxDevStartMs, registrationFailure, registrationLimits } from './registration-attempts';
+import { timeLimitMs } from '../invocations/attempts';
 import { whenThere } from '../invocations/when-there';
-import { IssueRecordsService } from '../issues/issue-records.service';
-import { integrationRegistrations, type RegistrationPayload } from './integration-registration-queue';
+import { IssueRecordsService } from '../records/issue-records.service';
+import { integrationRegistrations, type RegistrationPayload } from './registration-queues';
 
 /** Tells integrations that they are installed, or no longer installed. */
 @Injectable()

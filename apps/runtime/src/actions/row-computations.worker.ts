@@ -15,12 +15,12 @@ import { newId } from '@parley/persistence/ids';
 import { type FailedWork, RetryAfter, RetryLater, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { OnFailed, Worker } from '@parley/work-queue/worker';
-import { ActionsService } from '../actions/actions.service';
-import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
+import { ActionsService } from './actions.service';
+import { BotTargetsCache } from '../invocations/bot-targets.cache';
 import { RuntimeConfig } from '../config';
 import { attemptTimeoutMs, maxAttempts } from '../invocations/attempts';
 import { whenThere } from '../invocations/when-there';
-import { IssueRecordsService } from '../issues/issue-records.service';
+import { IssueRecordsService } from '../records/issue-records.service';
 import { cellsIn, failedCells, inEvents } from './recompute-answer';
 import { type RowComputation, rowComputations, toRowComputation } from './row-computation-queue';
 

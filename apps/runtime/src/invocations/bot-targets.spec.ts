@@ -1,6 +1,6 @@
 import type { ParleyClient } from '@parley/transport/parley-client';
 import { cacheClock } from '@parley/testing/cache-clock';
-import { IntegrationTargetsCache } from '../invocations/integration-targets.cache';
+import { IntegrationTargetsCache } from './integration-targets.cache';
 import { BotTargetsCache } from './bot-targets.cache';
 
 it('answers who waits while the bot is forgotten, and asks again afterwards', async () => {

@@ -1,6 +1,9 @@
 import type { PendingRegistration } from '@parley/contracts/admin/registrations';
 import { type NewWork, queue } from '@parley/work-queue/queue';
 
+/** Bots that were deployed, by id. A deployment during a registration registers once more. */
+export const registrations = queue('runtime.registrations', { repeated: 'again' });
+
 export interface RegistrationPayload extends PendingRegistration {
   botId: string;
 }

@@ -12,7 +12,7 @@ import { ChatModule } from '../../../chat/src/chat.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { RuntimeConfig } from '../config';
-import { eraseBots } from '../erased-bots/erasure-queue';
+import { eraseBots } from './erasure-queue';
 import { RuntimeModule } from '../runtime.module';
 import { type Failure, IssueRecordsService } from './issue-records.service';
 import { IssuesService } from './issues.service';

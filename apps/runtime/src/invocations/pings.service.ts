@@ -4,10 +4,10 @@ import type { BotPing, PingBot } from '@parley/contracts/runtime/pings';
 import { newId } from '@parley/persistence/ids';
 import { newTraceparent } from '@parley/tracing/traceparent';
 import { isUUID } from 'class-validator';
-import { BotTargetsCache } from '../bot-targets/bot-targets.cache';
-import { BotClient } from '../invocations/bot.client';
-import { isCallError } from '../invocations/invocation';
-import { outcomeOf } from '../invocations/outcome';
+import { BotTargetsCache } from './bot-targets.cache';
+import { BotClient } from './bot.client';
+import { isCallError } from './invocation';
+import { outcomeOf } from './outcome';
 
 const timeoutMs = 15_000;
 

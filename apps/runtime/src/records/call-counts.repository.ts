@@ -5,7 +5,7 @@ import type { DueRows } from '@parley/persistence/due-rows';
 import { lockNext } from '@parley/persistence/lock-next';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
-import { isNotErased } from '../erased-bots/erasure-queue';
+import { isNotErased } from './erasure-queue';
 import { CallCountEntity } from './call-count.entity';
 
 export interface CountedCalls extends Pick<CallCountEntity, 'bot_id' | 'month' | 'workspace_id'> {

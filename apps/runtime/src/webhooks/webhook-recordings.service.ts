@@ -21,7 +21,7 @@ import { newId } from '@parley/persistence/ids';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
-import { openHead, toSummary } from './recorded-request.entity';
+import { openHead, toSummary } from './webhook-recording.entity';
 import { boxOf, newRecordingKey } from './recording-key';
 import { WebhookRecordingsRepository } from './webhook-recordings.repository';
 

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { maxRecordedRequests, recordedDays } from '@parley/contracts/runtime/webhook-recordings';
 import { Database, type Sql } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
-import { RecordedRequestEntity, type RequestSummaryRow } from './recorded-request.entity';
-import { WebhookRecordingEntity } from './webhook-recording.entity';
+import { RecordedRequestEntity, type RequestSummaryRow, WebhookRecordingEntity } from './webhook-recording.entity';
 
 export type NewRequest = Omit<RecordedRequestEntity, 'recording_id' | 'received_at'> & { received_at: string };
 

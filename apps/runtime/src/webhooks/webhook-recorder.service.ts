@@ -10,10 +10,8 @@ import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every } from '@parley/work-queue/worker';
 import { atMostEntries } from '@parley/background/entry-limit';
 import { LRUCache } from 'lru-cache';
-import { maskHeaders } from './masked-headers';
-import type { RequestHead } from './recorded-request.entity';
 import { boxOf } from './recording-key';
-import type { WebhookRecordingEntity } from './webhook-recording.entity';
+import type { RequestHead, WebhookRecordingEntity } from './webhook-recording.entity';
 import { type NewRequest, WebhookRecordingsRepository } from './webhook-recordings.repository';
 
 const writeTask = 'runtime.webhookRecordings';
@@ -25,6 +23,8 @@ const unrecordedMs = 1_000;
 /** Memory: requests and the bytes of their bodies that wait in one process. */
 const maxWaiting = 200;
 const maxWaitingBytes = 8_000_000;
+/** Names of headers that hold secrets, such as `authorization`, `cookie` and `x-api-key`. Signatures are no secrets. */
+const secretHeader = /authorization|cookie|token|secret|password|credential|api-?key/;
 
 export interface AnsweredRequest {
   id: string;
@@ -132,4 +132,11 @@ function toRow(box: SecretBox, { id, receivedAt, request, status, bodyBytes, bod
     head: box.seal(JSON.stringify(head)),
     body: body === undefined ? null : box.seal(body),
   };
+}
+
+/** Headers without those that hold secrets, and the names of these. */
+function maskHeaders(headers: Record<string, string>) {
+  const isSecret = (name: string) => secretHeader.test(name.toLowerCase());
+  const kept = Object.entries(headers).filter(([name]) => !isSecret(name));
+  return { headers: Object.fromEntries(kept), maskedHeaders: Object.keys(headers).filter(isSecret) };
 }
