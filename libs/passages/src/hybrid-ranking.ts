@@ -1,7 +1,7 @@
 import type { TagQuery } from '@parley/contracts/query-fields';
 import { TopK } from './top-k';
-import { candidatesPerSide, fuse } from './fusion';
-import type { PassageHit, PassageQuery, SparseTerms } from './passage-index';
+import { candidatesPerSide, fuse, inverseDocumentFrequency } from './fusion';
+import type { PassageHit, PassageQuery } from './passage-index';
 import type { PointBlock, Postings } from './point-block';
 import { dot } from './vectors';
 
@@ -14,22 +14,19 @@ interface Matches {
 }
 
 /**
- * Hybrid ranking over blocks of points, each point at most once. The dense side is exact, and used alone for queries
- * without terms. The sparse side is BM25; document frequencies include points that the filter excludes. Takes all rows
- * but the dead.
+ * Hybrid ranking over blocks of points, each point at most once. The dense side is exact. The sparse side is BM25;
+ * document frequencies include points that the filter excludes. Takes all rows but the dead.
  */
 export class HybridRanking {
   private readonly nearest: TopK<Item>;
   private readonly matches: Matches[] = [];
-  private readonly terms: SparseTerms;
   private readonly documentFrequencies: number[];
   private readonly fileIds?: Set<string>;
   private considered = 0;
 
   constructor(private readonly query: PassageQuery) {
     this.nearest = new TopK(candidatesPerSide(query.limit));
-    this.terms = query.terms ?? { indices: [], values: [] };
-    this.documentFrequencies = this.terms.indices.map(() => 0);
+    this.documentFrequencies = query.terms.indices.map(() => 0);
     this.fileIds = query.fileIds && new Set(query.fileIds);
   }
 
@@ -42,33 +39,37 @@ export class HybridRanking {
       const score = dot(vector, block.vectors, row * vector.length);
       if (this.nearest.admits(score)) this.nearest.offer(itemOf(block, row), score);
     }
-    const postings = this.terms.indices.map((term) => block.postingsOf(term));
+    const postings = this.query.terms.indices.map((term) => block.postingsOf(term));
     if (postings.some(Boolean)) this.matches.push({ block, isWanted, postings });
   }
 
   /** Hits, best first. `pause` is called after each block to yield to the event loop. */
   async hits(pause?: () => Promise<void>): Promise<PassageHit[]> {
-    const ranked = this.query.terms ? await this.fused(pause) : this.nearest.ranked().slice(0, this.query.limit);
-    return ranked.map(({ item, score }) => ({ ...item, score }));
-  }
-
-  private async fused(pause?: () => Promise<void>): Promise<{ item: Item; score: number }[]> {
-    const best = new TopK<Item>(candidatesPerSide(this.query.limit));
-    const weights = this.documentFrequencies.map((frequency, i) => this.terms.values[i]! * this.idf(frequency));
+    const { terms, limit, vector } = this.query;
+    const best = new TopK<{ item: Item; cosine: number }>(candidatesPerSide(limit));
+    const weights = this.documentFrequencies.map(
+      (frequency, i) => terms.values[i]! * inverseDocumentFrequency(frequency, this.considered),
+    );
     for (const { block, isWanted, postings } of this.matches) {
       const scores = scoresOf(block, postings, weights);
       for (let row = 0; row < scores.length; row++) {
         const score = scores[row]!;
-        if (score > 0 && isWanted[row] && best.admits(score)) best.offer(itemOf(block, row), score);
+        if (score === 0 || !isWanted[row] || !best.admits(score)) continue;
+        best.offer({ item: itemOf(block, row), cosine: dot(vector, block.vectors, row * vector.length) }, score);
       }
       await pause?.();
     }
-    return fuse([this.nearest.items(), best.items()], this.query.limit);
+    const candidates = {
+      nearest: this.nearest.ranked().map(({ item, score }) => ({ item, cosine: score })),
+      worded: best.ranked().map(({ item, score }) => ({ ...item, bm25: score })),
+    };
+    const ranked = fuse(candidates, { terms, points: this.considered }, limit);
+    return ranked.map(({ item, score }) => ({ ...item, score }));
   }
 
   private countTerms(block: PointBlock, dead?: Uint8Array): void {
     this.considered += dead ? block.size - countOnes(dead) : block.size;
-    this.terms.indices.forEach((term, i) => {
+    this.query.terms.indices.forEach((term, i) => {
       const { from, to } = block.postingsOf(term) ?? { from: 0, to: 0 };
       const rows = block.postingRows.subarray(from, to);
       this.documentFrequencies[i]! += dead ? rows.reduce((count, row) => count + 1 - dead[row]!, 0) : rows.length;
@@ -80,11 +81,6 @@ export class HybridRanking {
       ({ fileId, tags }) => (this.fileIds?.has(fileId) ?? true) && hasTags(tags, this.query.tags),
     );
     return Uint8Array.from(sourceOf, (source, row) => (fits[source] && !dead?.[row] ? 1 : 0));
-  }
-
-  /** Inverse document frequency in the non-negative form of Lucene and Qdrant. */
-  private idf(documentFrequency: number): number {
-    return Math.log(1 + (this.considered - documentFrequency + 0.5) / (documentFrequency + 0.5));
   }
 }
 

@@ -51,12 +51,43 @@ it('gives each distinct word of a query the weight 1', () => {
 });
 
 it.each([
-  ['letters of either case', 'Straße', 'STRASSE'.replace('SS', 'ß')],
+  ['letters of either case', 'Straße', 'STRASSE'],
+  ['accented and plain letters', 'Ångström, déjà vu, Ёлка', 'angstrom deja vu елка'],
+  ['Arabic with vowel signs and without', 'أُسْرَة', 'اسره'],
   ['composed and decomposed letters', 'caf\u00e9', 'cafe\u0301'],
   ['full-width and plain letters', 'ＡＰＩ', 'api'],
   ['words in whatever punctuation', '«conv_01»', 'conv 01'],
 ])('treats the words %s alike', (_, one, other) => {
   expect(queryTerms(one)).toEqual(queryTerms(other));
+});
+
+it.each([
+  ['E-4012', ['e4012', 'E 4012', 'E-4012']],
+  ['AB-1234/5', ['ab1234', 'AB 1234', 'ab12345']],
+  ['firmware 2.5.5', ['2.5.5']],
+  ['mail ann_2@example.com', ['ann_2@example.com']],
+  ['50 % off', ['50%', '50 %']],
+  ['C++ primer', ['c++']],
+])('finds an identifier in "%s" by each of its spellings', (document, spellings) => {
+  const { indices } = documentTerms(document);
+  const parts = new Set(queryTerms(document.replace(/[^\p{L}\p{N}]+/gu, ' , ')).indices);
+
+  for (const spelling of spellings) {
+    const whole = queryTerms(spelling).indices.filter((term) => !parts.has(term));
+    expect(whole.length).toBeGreaterThan(0);
+    expect(indices).toEqual(expect.arrayContaining(whole));
+  }
+});
+
+it('distinguishes versions whose numbers have the same digits', () => {
+  const term = (version: string) =>
+    queryTerms(version).indices.find((each) => !queryTerms('2 5 25').indices.includes(each));
+
+  expect(term('2.5.5')).not.toBe(term('25.5'));
+});
+
+it('keeps kana with a voicing mark apart from those without', () => {
+  expect(queryTerms('が')).not.toEqual(queryTerms('か'));
 });
 
 it('finds a word in a sentence of a script without spaces', () => {

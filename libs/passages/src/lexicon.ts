@@ -8,29 +8,68 @@ const b = 0.75;
  */
 const averageWords = 128;
 
+/** Least upper bound of the weight of a document term: saturated frequency in a very short passage. */
+export const highestTermWeight = k1 + 1;
+
 /** Scripts without spaces between words: each character is a term. */
 const unspaced =
   '[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]\\p{M}*';
 const word = new RegExp(`${unspaced}|(?:(?!${unspaced})[\\p{L}\\p{M}\\p{N}])+`, 'gu');
 
 /**
+ * Further terms of identifiers, beside their parts: words joined by a sign (`E-4012`, `2.5.5`, `AB-1234/5`), letters
+ * before digits (`E 4012`, and `AB-1234` in `AB-1234/5`), words with a sign behind them (`50%`, `C++`). Each begins where
+ * a word begins, so that matching takes linear time.
+ */
+const joined = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?:[-./_:@][\p{L}\p{N}]+)+/gu;
+const lettersBeforeDigits = /(?<![\p{L}\p{N}])\p{L}{1,5}[ -]\p{N}+(?![\p{L}\p{N}])/gu;
+const withSign = /(?<![\p{L}\p{N}])[\p{L}\p{N}]+(?: ?%|[+#]+)/gu;
+
+/**
  * Document terms with the BM25 part that depends only on the passage: saturated term frequency, normalised by length.
  * No stemming or stop words, which depend on the language: IDF already gives common words little weight.
  */
 export function documentTerms(text: string): SparseTerms {
-  const words = wordsOf(text);
+  const folded = fold(text);
+  const words = wordsOf(folded);
   const lengthFactor = k1 * (1 - b + (b * words.length) / averageWords);
-  const frequencies = count(words);
-  return toSparseTerms(frequencies, (frequency) => (frequency * (k1 + 1)) / (frequency + lengthFactor));
+  const frequencies = count([...words, ...identifiersOf(folded)]);
+  return toSparseTerms(frequencies, (frequency) => (frequency * highestTermWeight) / (frequency + lengthFactor));
 }
 
 /** Query terms, each with weight 1 regardless of repetition. The index multiplies by the IDF. */
 export function queryTerms(text: string): SparseTerms {
-  return toSparseTerms(count(wordsOf(text)), () => 1);
+  const folded = fold(text);
+  return toSparseTerms(count([...wordsOf(folded), ...identifiersOf(folded)]), () => 1);
 }
 
-function wordsOf(text: string): string[] {
-  return text.normalize('NFKC').toLowerCase().match(word) ?? [];
+/** Removes differences of spelling that people do not type: case, width, accents, German ß, Arabic vowel signs. */
+function fold(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .normalize('NFD')
+    .replace(/(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}])\p{M}+|\u0640/gu, '')
+    .normalize('NFC')
+    .replaceAll('\u0649', '\u064a')
+    .replaceAll('\u0629', '\u0647');
+}
+
+function wordsOf(folded: string): string[] {
+  return folded.match(word) ?? [];
+}
+
+function identifiersOf(folded: string): string[] {
+  const compounds = [...matches(folded, joined), ...matches(folded, lettersBeforeDigits)]
+    .filter((found) => /\p{N}/u.test(found))
+    // Numbers keep their signs: 2.5.5 is not 25.5.
+    .map((found) => (/\p{L}/u.test(found) ? found.replace(/[-./_:@ ]/g, '') : found));
+  return [...new Set(compounds), ...matches(folded, withSign).map((found) => found.replace(' ', ''))];
+}
+
+function matches(text: string, pattern: RegExp): string[] {
+  return text.match(pattern) ?? [];
 }
 
 function count(words: string[]): Map<string, number> {

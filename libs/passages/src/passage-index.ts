@@ -19,8 +19,7 @@ export interface PassagePoint {
 
 export interface PassageQuery {
   vector: Float32Array;
-  /** Sparse query terms. Without them the search is dense only. */
-  terms?: SparseTerms;
+  terms: SparseTerms;
   /** Tag filter; all entries must match. */
   tags?: TagQuery;
   /** Restricts the search to these files; an empty list matches nothing. */
@@ -34,10 +33,7 @@ export interface PassageHit {
   id: string;
   fileId: string;
   contentVersion: string;
-  /**
-   * Reciprocal rank fusion of the dense and the sparse rank with k = 60, or cosine similarity for searches without
-   * terms. Higher is better.
-   */
+  /** Relevance, see `fuse`: at least the cosine similarity, and 1 at most. */
   score: number;
 }
 
@@ -64,7 +60,7 @@ export interface PassageIndex {
    */
   removeFile(botId: string, fileId: string, exceptVersion: string | null, within?: Sql): Promise<void>;
   removeFiles(botId: string, fileIds: string[]): Promise<void>;
-  /** Hybrid search, best hits first: dense and sparse candidates fused by reciprocal rank. Dense only without terms. */
+  /** Hybrid search, best hits first: dense and sparse candidates, ordered by relevance. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
   dropTenant(botId: string): Promise<void>;
   dropModel(botId: string, model: KnownModel): Promise<void>;

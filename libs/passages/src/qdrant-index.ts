@@ -144,25 +144,40 @@ export class QdrantIndex implements PassageIndex {
   async search(botId: string, { vector, terms, tags, fileIds, limit, signal }: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(vector, this.embedder.dimensions);
     const filter = toFilter(botId, tags, fileIds);
-    const candidates = terms ? candidatesPerSide(limit) : limit;
+    const candidates = candidatesPerSide(limit);
     const either = { filter, limit: candidates, with_payload: ['passageId', 'fileId', 'contentVersion'] };
-    const searches: Schemas['QueryRequest'][] = [
-      { ...either, query: Array.from(vector), using: 'dense', params: { exact: true } },
-    ];
-    // Inverse document frequency among the bot's own points.
-    const params = { idf: { corpus: { must: [isOfBot(botId)] } } };
-    if (terms && terms.indices.length > 0) searches.push({ ...either, query: terms, using: 'sparse', params });
-    const [nearest = [], worded = []] = await this.inOwn(
-      'query',
-      async (collection_name, init) => {
-        const sides = resultOf(await this.api.queryBatchPoints({ collection_name, searches }, init));
-        return sides.map(({ points }) => points.map(toHit));
-      },
-      signal,
-    );
+    const dense = { ...either, query: Array.from(vector), using: 'dense', params: { exact: true } };
+    const searches: Schemas['QueryRequest'][] = [dense];
+    if (terms.indices.length > 0) {
+      // Inverse document frequency among the bot's own points.
+      const params = { idf: { corpus: { must: [isOfBot(botId)] } } };
+      const sparse = { query: terms, using: 'sparse', params, filter, limit: candidates };
+      // The last one gives the cosine of the worded candidates that are not among the nearest.
+      searches.push({ ...either, ...sparse }, { ...dense, prefetch: sparse });
+    }
+    const [[nearest = [], worded = [], cosines = []], points] = await Promise.all([
+      this.inOwn(
+        'query',
+        async (collection_name, init) => {
+          const sides = resultOf(await this.api.queryBatchPoints({ collection_name, searches }, init));
+          return sides.map((side) => side.points.map(toScored));
+        },
+        signal,
+      ),
+      // The rarity of words depends on the number of points.
+      searches.length > 1 ? this.inOwn('count', this.counting({ must: [isOfBot(botId)] }), signal) : 0,
+    ]);
     await this.checkNearest(botId, { nearest, worded, candidates, filter, signal });
-    if (!terms) return nearest;
-    return fuse([nearest, worded], limit).map(({ item, score }) => ({ ...item, score }));
+    const cosineOf = new Map(cosines.map(({ item, score }) => [item.id, score]));
+    const fused = fuse(
+      {
+        nearest: nearest.map(({ item, score }) => ({ item, cosine: score })),
+        worded: worded.map(({ item, score }) => ({ item, cosine: cosineOf.get(item.id), bm25: score })),
+      },
+      { terms, points },
+      limit,
+    );
+    return fused.map(({ item, score }) => ({ ...item, score }));
   }
 
   async dropTenant(botId: string): Promise<void> {
@@ -192,9 +207,9 @@ export class QdrantIndex implements PassageIndex {
     { nearest, worded, candidates, filter, signal }: HybridCandidates & Pick<PassageQuery, 'signal'>,
   ): Promise<void> {
     if (!this.health || nearest.length >= candidates) return;
-    const ids = new Set(nearest.map(({ id }) => id));
+    const ids = new Set(nearest.map(({ item }) => item.id));
     const isIncomplete =
-      worded.some(({ id }) => !ids.has(id)) ||
+      worded.some(({ item }) => !ids.has(item.id)) ||
       (nearest.length === 0 && (await this.inOwn('count', this.counting(filter), signal)) > 0);
     if (isIncomplete) this.health.degraded('dense side incomplete', { bot: botId, nearest: nearest.length });
   }
@@ -348,9 +363,14 @@ export class QdrantIndex implements PassageIndex {
   }
 }
 
+interface Scored {
+  item: Omit<PassageHit, 'score'>;
+  score: number;
+}
+
 interface HybridCandidates {
-  nearest: PassageHit[];
-  worded: PassageHit[];
+  nearest: Scored[];
+  worded: Scored[];
   candidates: number;
   filter: Schemas['Filter'];
 }
@@ -373,9 +393,9 @@ function resultOf<T>({ data }: { data: { result?: T } }): T {
   return data.result;
 }
 
-function toHit({ payload, score }: Schemas['ScoredPoint']): PassageHit {
+function toScored({ payload, score }: Schemas['ScoredPoint']): Scored {
   const { passageId, fileId, contentVersion } = payload as unknown as Payload;
-  return { id: passageId, fileId, contentVersion, score };
+  return { item: { id: passageId, fileId, contentVersion }, score };
 }
 
 /** Collection name. The hash distinguishes models whose names differ only in characters that Qdrant does not allow. */

@@ -256,73 +256,65 @@ describe('search', () => {
     payload: { passageId, fileId: 'file_a', contentVersion: 'v1' },
   });
   const found = (...sides: ReturnType<typeof hit>[][]) => json({ result: sides.map((points) => ({ points })) });
+  const requestOf = (path: string) => server.requests.find((request) => request.path.endsWith(`/${path}`))!;
   const searchesOf = ({ body }: LoopbackRequest) => (body as { searches: Record<string, unknown>[] }).searches;
   beforeEach(() => (answers['POST count'] = json({ result: { count: 0 } })));
 
-  it('searches vectors exactly, and words by their rarity within the bot', async () => {
-    answers['POST batch'] = found([hit('both')], [hit('both')]);
+  it('searches vectors exactly, words by their rarity within the bot, and the cosines of the worded', async () => {
+    answers['POST batch'] = found([hit('both')], [hit('both')], [hit('both')]);
 
     await index.search(bot, query({ text: 'hello', limit: 7 }));
 
     const filter = { must: [ofBot], must_not: [] };
     const either = { filter, limit: 100, with_payload: ['passageId', 'fileId', 'contentVersion'] };
-    expect(server.requests).toMatchObject([{ method: 'POST', path: `${collection}/points/query/batch` }]);
-    expect(searchesOf(server.requests[0]!)).toEqual([
-      { ...either, query: [1, 0, 0], using: 'dense', params: { exact: true } },
-      {
-        ...either,
-        query: { indices: queryTerms('hello').indices, values: [1] },
-        using: 'sparse',
-        params: { idf: { corpus: { must: [ofBot] } } },
-      },
-    ]);
+    const dense = { ...either, query: [1, 0, 0], using: 'dense', params: { exact: true } };
+    const sparse = {
+      query: { indices: queryTerms('hello').indices, values: [1] },
+      using: 'sparse',
+      params: { idf: { corpus: { must: [ofBot] } } },
+      filter,
+      limit: 100,
+    };
+    expect(searchesOf(requestOf('batch'))).toEqual([dense, { ...either, ...sparse }, { ...dense, prefetch: sparse }]);
+    expect(requestOf('batch')).toMatchObject({ method: 'POST', path: `${collection}/points/query/batch` });
+    expect(requestOf('count')).toMatchObject({
+      path: `${collection}/points/count`,
+      body: { filter: { must: [ofBot] }, exact: true },
+    });
   });
 
-  it('fuses both sides of a search by reciprocal rank from 1, with k = 60', async () => {
-    const [a, b, c] = ['a', 'b', 'c'].map((id) => hit(id));
-    answers['POST batch'] = found([a!, b!, c!], [b!]);
+  it('scores by cosine and by the share of the highest BM25 score of the words among the points of the bot', async () => {
+    const highest = 2.2 * Math.log(1 + 50.5 / 0.5);
+    const nearest = [hit('a', 0.75), hit('b', 0.5)];
+    const wordedHits = [hit('c', highest / 2), hit('b', highest / 4)];
+    answers['POST batch'] = found(nearest, wordedHits, [hit('b', 0.5), hit('c', 0.25)]);
+    answers['POST count'] = json({ result: { count: 50 } });
 
     const hits = await index.search(bot, query({ text: 'hello', limit: 2 }));
 
     expect(hits).toEqual([
-      { id: 'b', fileId: 'file_a', contentVersion: 'v1', score: 1 / 62 + 1 / 61 },
-      { id: 'a', fileId: 'file_a', contentVersion: 'v1', score: 1 / 61 },
+      { id: 'a', fileId: 'file_a', contentVersion: 'v1', score: 0.75 },
+      { id: 'c', fileId: 'file_a', contentVersion: 'v1', score: expect.closeTo(1 - 0.75 * 0.5 ** 1.5, 9) as number },
     ]);
   });
 
   it('requests at least as many candidates as the limit of a search', async () => {
-    answers['POST batch'] = found([], []);
+    answers['POST batch'] = found([], [], []);
 
     await index.search(bot, query({ text: 'hello', limit: 150 }));
 
-    expect(searchesOf(server.requests[0]!)).toMatchObject([{ limit: 150 }, { limit: 150 }]);
+    const searches = searchesOf(requestOf('batch'));
+    expect(searches).toMatchObject([{ limit: 150 }, { limit: 150 }, { limit: 150, prefetch: { limit: 150 } }]);
   });
 
-  it('requests only dense candidates when the query has no words', async () => {
+  it('requests only dense candidates, and no count, when the query has no words', async () => {
     answers['POST batch'] = found([hit('a', 0.25)]);
 
     const hits = await index.search(bot, query({ text: '?!' }));
 
+    expect(server.requests).toHaveLength(1);
     expect(searchesOf(server.requests[0]!)).toMatchObject([{ using: 'dense' }]);
-    expect(hits).toMatchObject([{ id: 'a', score: 1 / 61 }]);
-  });
-
-  it('returns the cosine similarity as score of a search without terms', async () => {
-    answers['POST batch'] = found([hit('passage', 0.75)]);
-
-    const hits = await index.search(bot, { vector: Float32Array.of(1, 0, 0), limit: 7 });
-
-    expect(hits).toMatchObject([{ id: 'passage', score: 0.75 }]);
-    expect(searchesOf(server.requests[0]!)).toEqual([
-      {
-        query: [1, 0, 0],
-        using: 'dense',
-        params: { exact: true },
-        filter: { must: [ofBot], must_not: [] },
-        limit: 7,
-        with_payload: ['passageId', 'fileId', 'contentVersion'],
-      },
-    ]);
+    expect(hits).toMatchObject([{ id: 'a', score: 0.25 }]);
   });
 
   it('combines tag filters of a search with the bot filter', async () => {
@@ -342,12 +334,13 @@ describe('search', () => {
     answers['POST batch'] = found([], []);
 
     await index.search(bot, query({ text: 'hello', fileIds: ['file_a', 'file_b'] }));
-    await index.search(bot, query({ terms: undefined, fileIds: [] }));
+    await index.search(bot, query({ text: '?!', fileIds: [] }));
 
     const filterOf = (...any: string[]) => ({ must: [ofBot, { key: 'fileId', match: { any } }], must_not: [] });
     const filter = filterOf('file_a', 'file_b');
-    expect(searchesOf(server.requests[0]!)).toMatchObject([{ filter }, { filter }]);
-    expect(searchesOf(server.requests[1]!)).toMatchObject([{ filter: filterOf() }]);
+    const [both, dense] = server.requests.filter(({ path }) => path.endsWith('/batch')).map(searchesOf);
+    expect(both).toMatchObject([{ filter }, { filter }, { prefetch: { filter } }]);
+    expect(dense).toMatchObject([{ filter: filterOf() }]);
   });
 
   it('requests an uncompressed answer of a search', async () => {

@@ -5,7 +5,7 @@ it('keeps the highest scores, best first', () => {
 
   for (let i = 0; i < 1000; i++) best.offer((i * 379) % 1000, (i * 379) % 1000);
 
-  expect(best.items()).toEqual([999, 998, 997]);
+  expect(best.ranked().map(({ item }) => item)).toEqual([999, 998, 997]);
 });
 
 it('keeps all items below the limit', () => {
@@ -14,5 +14,5 @@ it('keeps all items below the limit', () => {
   best.offer('low', -1);
   best.offer('high', 1);
 
-  expect(best.items()).toEqual(['high', 'low']);
+  expect(best.ranked().map(({ item }) => item)).toEqual(['high', 'low']);
 });

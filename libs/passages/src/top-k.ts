@@ -15,10 +15,6 @@ export class TopK<Item> {
     if (this.entries.length >= 2 * this.limit) this.cut();
   }
 
-  items(): Item[] {
-    return this.ranked().map(({ item }) => item);
-  }
-
   ranked(): { item: Item; score: number }[] {
     this.cut();
     return this.entries;

@@ -6,7 +6,6 @@ import { type FileScope, fileScopeOf } from '@parley/file-store/file-scope';
 import { FoundPassagesRepository, type FoundRow } from '@parley/file-store/found-passages.repository';
 import { type Embedder, EmbedderRefused } from '@parley/passages/embedder';
 import { IndexHealth } from '@parley/passages/index-health';
-import { highestFusedScore } from '@parley/passages/fusion';
 import { queryTerms } from '@parley/passages/lexicon';
 import type { PassageHit, PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
@@ -85,7 +84,7 @@ export class SearchService {
   }
 }
 
-/** Normalises scores to 0 to 1, where 1 is first both by meaning and by words. */
+/** The opposite meaning is as irrelevant as another one, and a rounding error above 1 is 1. */
 function inUnits(hit: PassageHit): PassageHit {
-  return { ...hit, score: Math.min(1, hit.score / highestFusedScore) };
+  return { ...hit, score: Math.min(1, Math.max(0, hit.score)) };
 }

@@ -138,7 +138,7 @@ const letters = (n: number) => String.fromCharCode(97 + (n % 26)).repeat(3 + n);
 const paragraphs = (count: number) => Array.from({ length: count }, (_, n) => `Paragraph ${n} says ${letters(n)}.`);
 
 describe('search results', () => {
-  it('returns the best results first with scores from 0 to 1, where 1 is first by meaning and by words', async () => {
+  it('returns the best results first with scores from 0 to 1, where 1 is the passage itself', async () => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(30));
 
@@ -146,7 +146,7 @@ describe('search results', () => {
 
     const scores = found.map(({ score }) => score);
     expect(found).toHaveLength(30);
-    expect(found[0]).toMatchObject({ content: 'Paragraph 7 says hhhhhhhhhh.', score: 1 });
+    expect(found[0]).toMatchObject({ content: 'Paragraph 7 says hhhhhhhhhh.', score: expect.closeTo(1, 6) as number });
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
     expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
   });
@@ -376,10 +376,11 @@ describe('the context of a passage', () => {
   });
 
   it('returns a consolidated context as one text in document order, with a mark at each gap', async () => {
-    const texts = paragraphs(30).map((text, n) => (n === 3 || n === 20 ? `${text} Zebra!` : text));
+    const texts = paragraphs(30).map((text, n) => (n === 3 || n === 20 ? 'A zebra in the zoo.' : text));
     const zebras = newBot();
     await store(zebras, 'a.txt', texts);
-    const ask = async (contextDepth: number) => search(zebras, 'zebra', { limit: 2, consolidate: true, contextDepth });
+    const ask = async (contextDepth: number) =>
+      search(zebras, 'A zebra in the zoo', { limit: 2, consolidate: true, contextDepth });
     const part = (first: number, last: number) => texts.slice(first, last + 1).join('\n\n');
 
     expect((await ask(0)).map(({ content }) => content)).toEqual([`${texts[3]}\n\n[…]\n\n${texts[20]}`]);

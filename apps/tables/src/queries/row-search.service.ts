@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { TablesConfig } from '../config';
-import { type RowHit, RowPointsService } from '../search/row-points.service';
+import { type RowHit, RowPointsService, type SearchedText } from '../search/row-points.service';
 import type { PageQuery, PageRow } from './page-sql';
 import { QueriesRepository } from './queries.repository';
 
@@ -31,8 +31,7 @@ export class RowSearchService {
    */
   async page(query: PageQuery, text: string): Promise<FoundRow[]> {
     const { offset, limit } = query;
-    const vector = await this.points.embed(text);
-    const { known, matching } = await this.candidates(query, vector);
+    const { known, matching } = await this.candidates(query, await this.points.read(text));
 
     const page = matching.slice(offset, offset + limit);
     const similarities = new Map(page.map(({ id, similarity }) => [id, similarity]));
@@ -47,12 +46,12 @@ export class RowSearchService {
   }
 
   /** Nearest rows of the index (`known`), and the matching rows among them: enough for the page if possible. */
-  private async candidates(query: PageQuery, vector: Float32Array) {
+  private async candidates(query: PageQuery, text: SearchedText) {
     const end = query.offset + query.limit;
     const isFiltered = query.filter.kind !== 'all' || query.filter.of.length > 0;
     let limit = isFiltered ? mostCandidates : Math.min(Math.max(fewestCandidates, 2 * end), mostCandidates);
     for (;;) {
-      const nearest = await this.nearest(query.table.number, vector, limit);
+      const nearest = await this.nearest(query.table.number, text, limit);
       const known = nearest.map(({ id }) => id);
       const matchingIds = new Set(await this.rows.listMatchingAmong(query, known));
       const matching: RowHit[] = nearest.filter(({ id }) => matchingIds.has(id));
@@ -61,11 +60,11 @@ export class RowSearchService {
     }
   }
 
-  private async nearest(tableNumber: string, vector: Float32Array, limit: number): Promise<RowHit[]> {
+  private async nearest(tableNumber: string, text: SearchedText, limit: number): Promise<RowHit[]> {
     const { findTimeoutMs } = this.config;
     const deadline = AbortSignal.timeout(findTimeoutMs);
     try {
-      return await this.points.nearest(tableNumber, vector, limit, deadline);
+      return await this.points.nearest(tableNumber, text, limit, deadline);
     } catch (error) {
       if (!deadline.aborted) throw error;
       throw new ApiError(

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { eventLoopPauses } from '@parley/background/yield-to-event-loop';
 import { unlessAborted } from '@parley/background/unless-aborted';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
-import type { PassageIndex } from '@parley/passages/passage-index';
+import type { PassageIndex, PassagePoint, SparseTerms } from '@parley/passages/passage-index';
+import { documentTerms, queryTerms } from '@parley/passages/lexicon';
 import { embedder, passageIndex } from '@parley/passages/tokens';
 import { isSearchable } from '../schema/dirty-flags';
 import type { CachedTable } from '../tables/table.cache';
@@ -13,10 +15,15 @@ const maxTextLength = 8_000;
 
 export type EmbedderProblem = EmbedderBusy | EmbedderRefused | EmbedderUnavailable;
 
-/** Search hit with its cosine similarity. */
+/** Search hit with its relevance by meaning and words: at least the cosine similarity, and 1 at most. */
 export interface RowHit {
   id: number;
   similarity: number;
+}
+
+export interface SearchedText {
+  vector: Float32Array;
+  terms: SparseTerms;
 }
 
 /** Passage index of rows: one tenant per table, one point per row with searchable text. */
@@ -32,18 +39,21 @@ export class RowPointsService {
     const texts = rows.map((row) => searchableText(table, row));
     const withText = rows.filter((_row, index) => texts[index] !== '');
     const silent = rows.filter((_row, index) => texts[index] === '');
-    const vectors = await this.model.embed(
-      texts.filter((text) => text !== ''),
-      signal,
-    );
-    const points = withText.map(({ id, revision }, index) => ({
-      id: pointId(table.number, id),
-      fileId: String(id),
-      contentVersion: String(revision),
-      vector: vectors[index]!,
-      terms: { indices: [], values: [] },
-      tags: {},
-    }));
+    const embedded = texts.filter((text) => text !== '');
+    const vectors = await this.model.embed(embedded, signal);
+    const pause = eventLoopPauses();
+    const points: PassagePoint[] = [];
+    for (const [index, { id, revision }] of withText.entries()) {
+      points.push({
+        id: pointId(table.number, id),
+        fileId: String(id),
+        contentVersion: String(revision),
+        vector: vectors[index]!,
+        terms: documentTerms(embedded[index]!),
+        tags: {},
+      });
+      await pause();
+    }
     await this.index.write(tenantOf(table.number), points);
     await this.remove(
       table.number,
@@ -65,10 +75,10 @@ export class RowPointsService {
   }
 
   /** Embeds a search text. Throws InvalidQuery when the model refuses it, and 503 when the model is unavailable. */
-  async embed(text: string): Promise<Float32Array> {
+  async read(text: string): Promise<SearchedText> {
     try {
       const [vector] = await this.model.embed([text]);
-      return vector!;
+      return { vector: vector!, terms: queryTerms(text) };
     } catch (error) {
       if (!isEmbedderProblem(error)) throw error;
       throw error instanceof EmbedderRefused
@@ -81,8 +91,8 @@ export class RowPointsService {
    * Up to `limit` nearest rows, by similarity. Some may be deleted already. Rejects with the signal's reason when it is
    * aborted.
    */
-  async nearest(tableNumber: string, vector: Float32Array, limit: number, signal: AbortSignal): Promise<RowHit[]> {
-    const searched = this.index.search(tenantOf(tableNumber), { vector, limit, signal });
+  async nearest(tableNumber: string, text: SearchedText, limit: number, signal: AbortSignal): Promise<RowHit[]> {
+    const searched = this.index.search(tenantOf(tableNumber), { ...text, limit, signal });
     const hits = await unlessAborted(signal, searched);
     return hits.map(({ fileId, score }) => ({ id: Number(fileId), similarity: score }));
   }

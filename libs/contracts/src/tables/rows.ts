@@ -59,7 +59,7 @@ export class Row {
   /** Computed columns whose value belongs to an earlier state of the row. */
   @Optional() @IsString({ each: true }) stale?: string[];
 
-  /** For a search: cosine similarity to the search text. */
+  /** For a search: relevance by meaning and words, at least the cosine similarity to the search text and 1 at most. */
   @Optional() @IsNumber() similarity?: number;
 
   [column: string]: unknown;

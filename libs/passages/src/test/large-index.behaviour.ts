@@ -68,7 +68,7 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
   ) => {
     const vector = unit(dimensions, random);
     const expected = nearestOf(vector, passes, limit);
-    const hits = await open().search(bot, { vector, tags, fileIds: only, limit });
+    const hits = await open().search(bot, { vector, terms: noTerms, tags, fileIds: only, limit });
     const worst = (expected.at(-1)?.score ?? 0) - rounding;
     const wrong = hits.filter(({ id }) => {
       const point = stored.get(id);
@@ -77,6 +77,7 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
     const different = hits.filter(({ score }, n) => !(Math.abs(score - expected[n]!.score) < rounding));
     return { missing: expected.length - new Set(hits.map(({ id }) => id)).size, wrong, different };
   };
+  const noTerms = { indices: [], values: [] };
   const right = { missing: 0, wrong: [], different: [] };
 
   beforeAll(async () => {
@@ -118,7 +119,14 @@ export function describeLargePassageIndex({ open, points: size, dimensions, perF
     const vector = unit(dimensions, random);
     const terms = queryTerms('cockatoo');
     const worded = [...stored.values()].filter((point) => point.terms.indices.includes(terms.indices[0]!));
-    const expected = fuse<{ id: string }>([nearestOf(vector, () => true, 100), worded], 20);
+    // The only point of its word, and as long as all others.
+    const bm25 = worded[0]!.terms.values[worded[0]!.terms.indices.indexOf(terms.indices[0]!)]!;
+    const rarity = Math.log(1 + (stored.size - 0.5) / 1.5);
+    const candidates = {
+      nearest: nearestOf(vector, () => true, 100).map(({ id, score }) => ({ item: { id }, cosine: score })),
+      worded: worded.map((item) => ({ item, cosine: dot(vector, item.vector, 0), bm25: bm25 * rarity })),
+    };
+    const expected = fuse<{ id: string }>(candidates, { terms, points: stored.size }, 20);
 
     const hits = await open().search(bot, { vector, terms, limit: 20 });
 
