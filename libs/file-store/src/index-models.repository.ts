@@ -36,17 +36,18 @@ export class IndexModelsRepository {
   ) {}
 
   /**
-   * Makes this the active model, unless it lacks searchable contents. The first model ever is accepted as it is. Table
-   * lock: jobs that end meanwhile wait, and then see the new active model.
+   * Makes this the active model, unless it lacks searchable contents of a model that is still there. The first model
+   * ever is accepted as it is. Table lock: jobs that end meanwhile wait, and then see the new active model.
+   * @param retired models that Parley no longer has
    */
-  async activateModel(model: string): Promise<IncompleteModel | undefined> {
+  async activateModel(model: string, retired: string[] = []): Promise<IncompleteModel | undefined> {
     return this.database.transaction(async (tx) => {
       await tx.query('LOCK TABLE index_model IN SHARE ROW EXCLUSIVE MODE');
       const [active] = await tx.query<{ model: string }>('SELECT model FROM index_model WHERE is_active FOR UPDATE');
       if (active?.model === model) return undefined;
       if (active) {
         const { lacking } = await this.countContents(model, tx);
-        if (lacking > 0) return { activeModel: active.model, lacking };
+        if (lacking > 0 && !retired.includes(active.model)) return { activeModel: active.model, lacking };
         await tx.manager.update(IndexModelEntity, { model: active.model }, { is_active: false });
       }
       await tx.query(
@@ -153,6 +154,11 @@ export class IndexModelsRepository {
 
   listFormerModels(kept: string[]): Promise<Pick<IndexModelEntity, 'model' | 'dimensions'>[]> {
     return this.models.find({ where: { is_active: false, model: Not(In(kept)) }, order: { model: 'ASC' } });
+  }
+
+  /** Models that have points, except this one. */
+  async listFormerKnown(model: string): Promise<KnownModel[]> {
+    return (await listKnownModels(this.database)).filter((known) => known.model !== model);
   }
 
   async listBotsEverIndexed(after: string, limit: number): Promise<string[]> {

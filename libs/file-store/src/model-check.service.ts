@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { retiredModels } from '@parley/passages/bundled-embedder';
 import type { Embedder } from '@parley/passages/embedder';
 import { embedder } from '@parley/passages/tokens';
 import { IndexModelsRepository } from './index-models.repository';
@@ -13,7 +14,7 @@ export class ModelCheckService implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     const { model } = this.active;
-    const incomplete = await this.models.activateModel(model);
+    const incomplete = await this.models.activateModel(model, retiredModels);
     if (!incomplete) return;
     const { activeModel, lacking } = incomplete;
     throw new Error(

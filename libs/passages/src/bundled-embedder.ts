@@ -13,6 +13,9 @@ export const windowCharacters = 500;
 /** Memory of a thread with the model, measured at 180 MB. */
 const threadBytes = 200_000_000;
 
+/** Models of former versions, which are no longer bundled. */
+export const retiredModels = ['universal-sentence-encoder-lite'];
+
 export interface BundledEmbedderOptions {
   /** Default: `threadsFor` this machine. A thread takes 50 ms per window. */
   threads?: number;

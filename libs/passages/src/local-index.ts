@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
 import { HybridRanking } from './hybrid-ranking';
 import type { LocalIndexRepository, TenantState } from './local-index.repository';
-import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery, WordQuery } from './passage-index';
 import { mostPointsInBlock, PointBlock, type StoredPoint } from './point-block';
 import { checkDimensions } from './vectors';
 
@@ -17,6 +17,8 @@ export interface LocalIndexOptions {
 }
 
 const pointsPerWrite = 500;
+/** Has a cosine of 0 with every vector. */
+const noVector = new Float32Array(0);
 
 /** Exact in-process search over vectors in Postgres, suited to about 100,000 passages per bot. */
 export class LocalIndex implements PassageIndex {
@@ -63,17 +65,17 @@ export class LocalIndex implements PassageIndex {
 
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(query.vector, this.embedder.dimensions);
-    const state = await this.repository.findTenantState(botId);
-    if (!state) return [];
+    return this.rank(botId, this.embedder.model, query);
+  }
 
-    const ranking = new HybridRanking(query);
-    await this.considerTenant(ranking, botId, state, query.signal);
-    return ranking.hits(eventLoopPauses());
+  async searchWords(botId: string, { model }: KnownModel, query: WordQuery): Promise<PassageHit[]> {
+    const hits = await this.rank(botId, model, { ...query, vector: noVector });
+    return hits.filter(({ score }) => score > 0);
   }
 
   async dropTenant(botId: string): Promise<void> {
     await this.repository.deletePointsOfBot(botId);
-    this.tenants.delete(botId);
+    for (const key of this.tenants.keys()) if (key.startsWith(tenantKey(botId, ''))) this.tenants.delete(key);
   }
 
   async dropModel(botId: string, { model }: KnownModel): Promise<void> {
@@ -84,35 +86,44 @@ export class LocalIndex implements PassageIndex {
     return this.repository.countPointsOfBot(botId);
   }
 
+  private async rank(botId: string, model: string, query: PassageQuery): Promise<PassageHit[]> {
+    const state = await this.repository.findTenantState(botId);
+    if (!state) return [];
+
+    const ranking = new HybridRanking(query);
+    await this.considerTenant(ranking, { botId, model }, state, query.signal);
+    return ranking.hits(eventLoopPauses());
+  }
+
   /** Reads the points from the cache, at least as new as `state`, or from the database when they exceed the cache. */
   private async considerTenant(
     ranking: HybridRanking,
-    botId: string,
+    points: PointsOfBot,
     state: TenantState,
     signal?: AbortSignal,
   ): Promise<void> {
-    const tenant = this.tenants.get(botId) ?? new Tenant();
-    this.tenants.set(botId, tenant);
+    const key = tenantKey(points.botId, points.model);
+    const tenant = this.tenants.get(key) ?? new Tenant();
+    this.tenants.set(key, tenant);
     const cached = await tenant.serialize(async () => {
-      await this.refresh(botId, tenant, state);
+      await this.refresh(points, tenant, state);
       // Snapshot, because the next refresh may run while a search iterates over the parts.
       return tenant.tooLarge ? null : tenant.snapshot();
     });
-    this.tenants.set(botId, tenant);
+    this.tenants.set(key, tenant);
     if (cached) await considerAll(ranking, cached);
-    else await tenant.serialize(() => this.considerStored(ranking, botId, signal));
+    else await tenant.serialize(() => this.considerStored(ranking, points, signal));
   }
 
-  private async refresh(botId: string, tenant: Tenant, state: TenantState): Promise<void> {
+  private async refresh({ botId, model }: PointsOfBot, tenant: Tenant, state: TenantState): Promise<void> {
     if (tenant.revision >= state.revision) return;
     const mayHoldRemoved = state.removedRevision > tenant.revision;
     if (tenant.tooLarge && !mayHoldRemoved) return;
     if (tenant.tooLarge) tenant.reset();
 
     // Removals first, so that removed points do not count against the cache limit.
-    if (mayHoldRemoved && tenant.size > 0)
-      tenant.keepOnly(await this.repository.listPointIds(botId, this.embedder.model));
-    await this.repository.readPointsSince(botId, this.embedder.model, tenant.revision, async (points) => {
+    if (mayHoldRemoved && tenant.size > 0) tenant.keepOnly(await this.repository.listPointIds(botId, model));
+    await this.repository.readPointsSince(botId, model, tenant.revision, async (points) => {
       tenant.add(points);
       return tenant.bytes <= this.cacheBytes;
     });
@@ -120,14 +131,27 @@ export class LocalIndex implements PassageIndex {
     tenant.revision = state.revision;
   }
 
-  private async considerStored(ranking: HybridRanking, botId: string, signal?: AbortSignal): Promise<void> {
+  private async considerStored(
+    ranking: HybridRanking,
+    { botId, model }: PointsOfBot,
+    signal?: AbortSignal,
+  ): Promise<void> {
     signal?.throwIfAborted();
-    await this.repository.readPointsSince(botId, this.embedder.model, 0, async (points) => {
+    await this.repository.readPointsSince(botId, model, 0, async (points) => {
       signal?.throwIfAborted();
       await considerAll(ranking, [{ block: PointBlock.of(points) }]);
       return true;
     });
   }
+}
+
+interface PointsOfBot {
+  botId: string;
+  model: string;
+}
+
+function tenantKey(botId: string, model: string): string {
+  return `${botId}\n${model}`;
 }
 
 /** Block with its dead rows. Immutable: searches may be iterating over it. */

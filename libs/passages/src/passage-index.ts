@@ -29,6 +29,8 @@ export interface PassageQuery {
   signal?: AbortSignal;
 }
 
+export type WordQuery = Omit<PassageQuery, 'vector'>;
+
 export interface PassageHit {
   id: string;
   fileId: string;
@@ -62,6 +64,8 @@ export interface PassageIndex {
   removeFiles(botId: string, fileIds: string[]): Promise<void>;
   /** Hybrid search, best hits first: dense and sparse candidates, ordered by relevance. */
   search(botId: string, query: PassageQuery): Promise<PassageHit[]>;
+  /** Search by words alone over points of another model, whose vectors cannot be compared: hits have a cosine of 0. */
+  searchWords(botId: string, model: KnownModel, query: WordQuery): Promise<PassageHit[]>;
   dropTenant(botId: string): Promise<void>;
   dropModel(botId: string, model: KnownModel): Promise<void>;
   /** Number of the bot's points of all models, used to verify an erasure. */

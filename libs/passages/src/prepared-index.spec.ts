@@ -15,6 +15,7 @@ function indexThatFails(times: number) {
     removeFile: () => Promise.resolve(void asked.push('removeFile')),
     removeFiles: () => Promise.resolve(void asked.push('removeFiles')),
     search: () => Promise.resolve([]),
+    searchWords: () => Promise.resolve([]),
     dropTenant: () => Promise.resolve(void asked.push('dropTenant')),
     dropModel: () => Promise.resolve(void asked.push('dropModel')),
     count: () => Promise.resolve(7),

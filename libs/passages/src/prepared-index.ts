@@ -1,7 +1,7 @@
 import { unlessAborted } from '@parley/background/unless-aborted';
 import { unavailable } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
-import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery, WordQuery } from './passage-index';
 
 /** Shorter than the 10 s deadline of search operations, so that the caller receives the 503 in time. */
 const defaultSearchTimeoutMs = 4_000;
@@ -45,17 +45,12 @@ export class PreparedIndex implements PassageIndex {
     await this.index.removeFiles(botId, fileIds);
   }
 
-  async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
-    const deadline = AbortSignal.timeout(this.searchTimeoutMs);
-    const signal = query.signal ? AbortSignal.any([query.signal, deadline]) : deadline;
-    try {
-      await unlessAborted(signal, this.prepared());
-      return await this.index.search(botId, { ...query, signal });
-    } catch (error) {
-      query.signal?.throwIfAborted();
-      if (!deadline.aborted) throw error;
-      throw unavailable('The passage index does not answer in time. Try again in a moment.', error);
-    }
+  search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
+    return this.within(query, (signal) => this.index.search(botId, { ...query, signal }));
+  }
+
+  searchWords(botId: string, model: KnownModel, query: WordQuery): Promise<PassageHit[]> {
+    return this.within(query, (signal) => this.index.searchWords(botId, model, { ...query, signal }));
   }
 
   async dropTenant(botId: string): Promise<void> {
@@ -71,6 +66,19 @@ export class PreparedIndex implements PassageIndex {
   async count(botId: string): Promise<number> {
     await this.prepared();
     return this.index.count(botId);
+  }
+
+  private async within<T>(query: WordQuery, search: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const deadline = AbortSignal.timeout(this.searchTimeoutMs);
+    const signal = query.signal ? AbortSignal.any([query.signal, deadline]) : deadline;
+    try {
+      await unlessAborted(signal, this.prepared());
+      return await search(signal);
+    } catch (error) {
+      query.signal?.throwIfAborted();
+      if (!deadline.aborted) throw error;
+      throw unavailable('The passage index does not answer in time. Try again in a moment.', error);
+    }
   }
 
   private prepared(): Promise<void> {

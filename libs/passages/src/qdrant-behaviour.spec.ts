@@ -46,7 +46,10 @@ const isGreen = async (model: string) => {
     });
     afterAll(async () => ask('DELETE', `/collections/${await nameOf(embedder.model)}`));
 
-    describePassageIndex(() => index);
+    describePassageIndex(
+      () => index,
+      () => embedder,
+    );
   });
 
   describe('with 50,000 points of 512 dimensions', () => {

@@ -8,7 +8,15 @@ import { inSpan } from '@parley/tracing/tracing';
 import type { Embedder } from './embedder';
 import { candidatesPerSide, fuse } from './fusion';
 import type { IndexHealth } from './index-health';
-import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery } from './passage-index';
+import type {
+  KnownModel,
+  PassageHit,
+  PassageIndex,
+  PassagePoint,
+  PassageQuery,
+  SparseTerms,
+  WordQuery,
+} from './passage-index';
 import { checkDimensions } from './vectors';
 
 export interface QdrantIndexOptions {
@@ -149,21 +157,12 @@ export class QdrantIndex implements PassageIndex {
     const dense = { ...either, query: Array.from(vector), using: 'dense', params: { exact: true } };
     const searches: Schemas['QueryRequest'][] = [dense];
     if (terms.indices.length > 0) {
-      // Inverse document frequency among the bot's own points.
-      const params = { idf: { corpus: { must: [isOfBot(botId)] } } };
-      const sparse = { query: terms, using: 'sparse', params, filter, limit: candidates };
+      const sparse = { ...sparseQuery(botId, terms), filter, limit: candidates };
       // The last one gives the cosine of the worded candidates that are not among the nearest.
       searches.push({ ...either, ...sparse }, { ...dense, prefetch: sparse });
     }
     const [[nearest = [], worded = [], cosines = []], points] = await Promise.all([
-      this.inOwn(
-        'query',
-        async (collection_name, init) => {
-          const sides = resultOf(await this.api.queryBatchPoints({ collection_name, searches }, init));
-          return sides.map((side) => side.points.map(toScored));
-        },
-        signal,
-      ),
+      this.inOwn('query', this.querying(searches), signal),
       // The rarity of words depends on the number of points.
       searches.length > 1 ? this.inOwn('count', this.counting({ must: [isOfBot(botId)] }), signal) : 0,
     ]);
@@ -178,6 +177,21 @@ export class QdrantIndex implements PassageIndex {
       limit,
     );
     return fused.map(({ item, score }) => ({ ...item, score }));
+  }
+
+  async searchWords(botId: string, model: KnownModel, query: WordQuery): Promise<PassageHit[]> {
+    const { terms, tags, fileIds, limit, signal } = query;
+    if (terms.indices.length === 0) return [];
+    const filter = toFilter(botId, tags, fileIds);
+    const with_payload = ['passageId', 'fileId', 'contentVersion'];
+    const searches = [{ ...sparseQuery(botId, terms), filter, limit: candidatesPerSide(limit), with_payload }];
+    const collection = collectionOf(model);
+    const [[worded = []] = [], points = 0] = await Promise.all([
+      this.unlessMissing('query', collection, this.querying(searches), signal),
+      this.unlessMissing('count', collection, this.counting({ must: [isOfBot(botId)] }), signal),
+    ]);
+    const candidates = { nearest: [], worded: worded.map(({ item, score }) => ({ item, bm25: score })) };
+    return fuse(candidates, { terms, points }, limit).map(({ item, score }) => ({ ...item, score }));
   }
 
   async dropTenant(botId: string): Promise<void> {
@@ -237,9 +251,14 @@ export class QdrantIndex implements PassageIndex {
     }
   }
 
-  private async unlessMissing<T>(operation: string, collection: string, ask: QdrantCall<T>): Promise<T | undefined> {
+  private async unlessMissing<T>(
+    operation: string,
+    collection: string,
+    ask: QdrantCall<T>,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
     try {
-      return await this.request(operation, collection, ask);
+      return await this.request(operation, collection, ask, signal);
     } catch (error) {
       if (!isMissing(error)) throw error;
       return undefined;
@@ -300,6 +319,13 @@ export class QdrantIndex implements PassageIndex {
 
   private removing(filter: Schemas['Filter']): QdrantCall<unknown> {
     return (collection_name, init) => this.api.deletePoints({ collection_name, filter, wait: true }, init);
+  }
+
+  private querying(searches: Schemas['QueryRequest'][]): QdrantCall<Scored[][]> {
+    return async (collection_name, init) => {
+      const sides = resultOf(await this.api.queryBatchPoints({ collection_name, searches }, init));
+      return sides.map((side) => side.points.map(toScored));
+    };
   }
 
   private counting(filter: Schemas['Filter']): QdrantCall<number> {
@@ -391,6 +417,11 @@ function isUnanswered(error: unknown): boolean {
 function resultOf<T>({ data }: { data: { result?: T } }): T {
   if (data.result === undefined) throw new Error('Qdrant answered without a result.');
   return data.result;
+}
+
+/** With the inverse document frequency among the bot's own points. */
+function sparseQuery(botId: string, query: SparseTerms) {
+  return { query, using: 'sparse', params: { idf: { corpus: { must: [isOfBot(botId)] } } } };
 }
 
 function toScored({ payload, score }: Schemas['ScoredPoint']): Scored {

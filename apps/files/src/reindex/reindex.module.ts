@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { ModelCompletionService } from './model-completion.service';
 import { ReindexController } from './reindex.controller';
 import { ReindexService } from './reindex.service';
 
 @Module({
   controllers: [ReindexController],
-  providers: [ReindexService],
+  providers: [ReindexService, ModelCompletionService],
+  exports: [ModelCompletionService],
 })
 export class ReindexModule {}

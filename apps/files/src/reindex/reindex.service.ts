@@ -22,6 +22,9 @@ const embedMs = 40_000;
 const pauseMs = 5_000;
 const botsAtOnce = 100;
 
+/** Model that lacks contents. */
+type Target = Pick<NextModelService, 'model' | 'embedder' | 'index'>;
+
 interface Piece {
   content: LackingContent;
   passages: { position: number; text: string }[];
@@ -47,8 +50,10 @@ export class ReindexService implements OnApplicationBootstrap {
   async onApplicationBootstrap(): Promise<void> {
     const { next, models } = this;
     const { logger, metrics } = this.platform;
-    metrics.gauge('parley_reindex_contents_left', 'Indexed contents that the next embedding model lacks.', async () =>
-      next ? (await models.countContents(next.model)).lacking : 0,
+    metrics.gauge(
+      'parley_reindex_contents_left',
+      'Indexed contents that the next embedding model, or else the active one, lacks.',
+      async () => (await models.countContents((next ?? this.active).model)).lacking,
     );
     if (!next) return;
     const { lacking } = await models.countContents(next.model);
@@ -89,7 +94,7 @@ export class ReindexService implements OnApplicationBootstrap {
   }
 
   /** Resumes at the cursor of the last call. A call that reaches the end resets the cursor. */
-  private async work(next: NextModelService): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
+  async work(next: Target): Promise<Pick<ReindexProgress, 'refused' | 'problem' | 'pauseMs'>> {
     const deadline = Date.now() + workMs;
     let cursor = await this.models.findCursor(next.model);
     let refused = 0;
@@ -115,7 +120,7 @@ export class ReindexService implements OnApplicationBootstrap {
     return { refused };
   }
 
-  private async read(next: NextModelService, cursor: string): Promise<Piece[]> {
+  private async read(next: Target, cursor: string): Promise<Piece[]> {
     const pieces: Piece[] = [];
     let room = passagesAtOnce;
     for (const content of await this.models.listLacking(next.model, cursor, passagesAtOnce)) {
@@ -143,7 +148,7 @@ export class ReindexService implements OnApplicationBootstrap {
     };
   }
 
-  private async write(next: NextModelService, pieces: Piece[]): Promise<number> {
+  private async write(next: Target, pieces: Piece[]): Promise<number> {
     const texts = pieces.flatMap(({ passages }) => passages.map(({ text }) => text));
     const vectors = texts.length > 0 ? await this.embed(next.embedder, texts) : [];
     if (texts.length > 0) await this.register(next.embedder);
@@ -163,7 +168,7 @@ export class ReindexService implements OnApplicationBootstrap {
    * gets no points.
    */
   private async writePiece(
-    next: NextModelService,
+    next: Target,
     { content, passages, nextPosition }: Piece,
     vectors: (Float32Array | undefined)[],
   ): Promise<void> {
@@ -194,10 +199,10 @@ export class ReindexService implements OnApplicationBootstrap {
     );
   }
 
-  private warnOfRefused(next: NextModelService, { content: { botId, fileId } }: Piece, passages: number): void {
+  private warnOfRefused(next: Target, { content: { botId, fileId } }: Piece, passages: number): void {
     this.platform.logger.warn(
       { botId, fileId, passages, model: next.model },
-      'the next embedding model rejects passages, searches will not find them',
+      'the embedding model rejects passages, searches will not find them',
     );
   }
 }

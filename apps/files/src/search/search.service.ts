@@ -7,8 +7,9 @@ import { FoundPassagesRepository, type FoundRow } from '@parley/file-store/found
 import { type Embedder, EmbedderRefused } from '@parley/passages/embedder';
 import { IndexHealth } from '@parley/passages/index-health';
 import { queryTerms } from '@parley/passages/lexicon';
-import type { PassageHit, PassageIndex } from '@parley/passages/passage-index';
+import type { PassageHit, PassageIndex, PassageQuery } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
+import { ModelCompletionService } from '../reindex/model-completion.service';
 import { consolidated } from './consolidated';
 import { toFoundPassage } from './found-passage';
 
@@ -29,6 +30,7 @@ export class SearchService {
     private readonly passages: FoundPassagesRepository,
     @Inject(embedder) private readonly model: Embedder,
     @Inject(passageIndex) private readonly index: PassageIndex,
+    private readonly models: ModelCompletionService,
     private readonly health: IndexHealth,
   ) {}
 
@@ -51,11 +53,23 @@ export class SearchService {
     const terms = queryTerms(query.query);
     for (let candidates = candidatesPerPassage * limit; ; candidates *= candidatesGrow) {
       const asked = Math.min(candidates, mostCandidates);
-      const hits = await this.index.search(scope.botId, { vector, terms, tags, fileIds, limit: asked, signal });
+      const hits = await this.hits(scope.botId, { vector, terms, tags, fileIds, limit: asked, signal });
       if (hits.length === 0) await this.checkEmpty(scope, query);
       const found = await this.passages.listVisibleHits(scope, hits.map(inUnits), { tags, depth, limit });
       if (found.length === limit || hits.length < asked || asked === mostCandidates) return found;
     }
+  }
+
+  /** With those that only a former model has, found by words. */
+  private async hits(botId: string, { vector, ...query }: PassageQuery): Promise<PassageHit[]> {
+    const former = await this.models.listFormer();
+    const [hits, ...worded] = await Promise.all([
+      this.index.search(botId, { vector, ...query }),
+      ...former.map((model) => this.index.searchWords(botId, model, query)),
+    ]);
+    if (former.length === 0) return hits;
+    const known = new Map([...worded.flat(), ...hits].map((hit) => [hit.id, hit]));
+    return [...known.values()].sort((a, b) => b.score - a.score).slice(0, query.limit);
   }
 
   /**

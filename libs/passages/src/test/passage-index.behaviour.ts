@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { documentTerms, queryTerms } from '../lexicon';
-import type { PassageIndex, PassagePoint, PassageQuery } from '../passage-index';
+import type { KnownModel, PassageIndex, PassagePoint, PassageQuery } from '../passage-index';
 
 export const testEmbedder = { model: 'test/three-dimensions', dimensions: 3 };
 
@@ -23,7 +23,7 @@ export function query(overrides: Partial<PassageQuery> & { text?: string } = {})
 }
 
 /** Behaviour suite of every PassageIndex adapter. `open` returns a prepared index; each test uses its own bot. */
-export function describePassageIndex(open: () => PassageIndex): void {
+export function describePassageIndex(open: () => PassageIndex, openModel: () => KnownModel = () => testEmbedder): void {
   const idsOf = async (botId: string, overrides: Parameters<typeof query>[0] = {}) =>
     (await open().search(botId, query(overrides))).map(({ id }) => id);
 
@@ -273,6 +273,26 @@ export function describePassageIndex(open: () => PassageIndex): void {
 
     expect(await idsOf(bot)).toEqual([points[1]!.id]);
     await expect(open().count(another)).resolves.toBe(3);
+  });
+
+  it('finds points by words alone as those of a model, and no others', async () => {
+    const [bot, another] = [randomUUID(), randomUUID()];
+    const worded = point({ text: 'the invoice', tags: { kind: 'old' } });
+    await open().write(bot, [worded, point({ text: 'other words' })]);
+    await open().write(another, [point({ text: 'the invoice' })]);
+    const find = (more: Partial<Parameters<typeof query>[0]> = {}, model = openModel()) => {
+      const { vector: _, ...words } = query({ text: 'invoice', ...more });
+      return open().searchWords(bot, model, words);
+    };
+
+    const hits = await find();
+
+    expect(hits.map(({ id }) => id)).toEqual([worded.id]);
+    expect(hits[0]!.score).toBeGreaterThan(0);
+    expect(hits[0]!.score).toBeLessThan(1);
+    expect(await find({ tags: { kind: { in: ['new'], notIn: [] } } })).toEqual([]);
+    expect(await find({ text: '?!' })).toEqual([]);
+    expect(await find({}, { model: `unknown-${randomUUID()}`, dimensions: 3 })).toEqual([]);
   });
 
   it('drops a bot, which can be written again', async () => {
