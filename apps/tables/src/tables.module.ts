@@ -24,9 +24,11 @@ import { JobEntity } from './jobs/job.entity';
 import { Tables1795392000000 } from './migrations/1795392000000-tables';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { RequestedCells1797000000000 } from './migrations/1797000000000-requested-cells';
+import { RowModel1797100000000 } from './migrations/1797100000000-row-model';
 import { QueriesModule } from './queries/queries.module';
 import { RowsModule } from './rows/rows.module';
 import { DroppedPointEntity } from './search/dropped-point.entity';
+import { RowModelEntity } from './search/row-model.entity';
 import { SearchModule } from './search/search.module';
 import { RowEntity } from './tables/row.entity';
 import { TableDefinitionsModule } from './tables/table-definitions.module';
@@ -35,7 +37,13 @@ import { TableEntity } from './tables/table.entity';
 
 export const tablesDatabase: ServiceSchema = {
   schema: 'tables',
-  migrations: [Tables1795392000000, WorkQueue1796000000000, WorkFailures1796900000000, RequestedCells1797000000000],
+  migrations: [
+    Tables1795392000000,
+    WorkQueue1796000000000,
+    WorkFailures1796900000000,
+    RequestedCells1797000000000,
+    RowModel1797100000000,
+  ],
   entities: [
     ...eventEntities,
     WorkEntity,
@@ -45,6 +53,7 @@ export const tablesDatabase: ServiceSchema = {
     TableStateEntity,
     RowEntity,
     DroppedPointEntity,
+    RowModelEntity,
     ComputingBotEntity,
     RequestedCellEntity,
     DeletedBotEntity,

@@ -13,6 +13,8 @@ export const windowCharacters = 500;
 /** Memory of a thread with the model, measured at 180 MB. */
 const threadBytes = 200_000_000;
 
+export const bundledModel = 'universal-sentence-encoder-lite';
+
 /** Models of former versions, which are no longer bundled. */
 export const retiredModels = ['universal-sentence-encoder-lite'];
 
@@ -31,7 +33,7 @@ export function threadsFor(cores: number, limitBytes: number): number {
  * when they die. A text longer than the model's input is split into windows, and its vector is their mean.
  */
 export class BundledEmbedder implements Embedder {
-  readonly model = 'universal-sentence-encoder-lite';
+  readonly model = bundledModel;
   readonly dimensions = 512;
   private readonly slots: Semaphore;
   private readonly workers = new Set<Worker>();

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { retiredModels } from '@parley/passages/bundled-embedder';
 import { systemCaller } from '@parley/contracts/caller';
 import { files } from '@parley/contracts/files';
 import { Database } from '@parley/persistence/database';
@@ -257,6 +258,25 @@ describe('a start', () => {
     expect(refusal).toContain('back to the model "former"');
     expect(refusal).toContain('npm run parley -- reindex');
     await restart(before);
+  });
+
+  it('replaces a retired model in the background, while words find its files', async () => {
+    await restart({ ...before, embeddingsModel: retiredModels[0] });
+    const bot = newBot();
+    await upload(bot, 'a.txt', 'The marmot E-4012 sleeps.');
+    later.order('marmot', { status: 503, message: 'busy' });
+
+    await restart(after);
+    await upload(bot, 'b.txt', 'other here');
+    const foundMeanwhile = await found(bot, 'sleeps e4012');
+    later.order('marmot', 'well');
+
+    expect(foundMeanwhile).toEqual(expect.arrayContaining(['The marmot E-4012 sleeps.', 'other here']));
+    const { points, passages } = await pointsAndPassages('later');
+    expect(points).toEqual(passages);
+    expect((await found(bot, 'The marmot E-4012 sleeps.'))[0]).toBe('The marmot E-4012 sleeps.');
+    await restart(after);
+    expect(await dropFormer()).toEqual({ models: [retiredModels[0]] });
   });
 
   it('starts with any model when nothing is indexed, and reports nothing to do without a next model', async () => {

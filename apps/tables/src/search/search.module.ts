@@ -1,15 +1,18 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { TableDefinitionsModule } from '../tables/table-definitions.module';
 import { ReindexController } from './reindex.controller';
 import { ReindexService } from './reindex.service';
 import { RowIndexService } from './row-index.service';
+import { RowModelEntity } from './row-model.entity';
+import { RowModelService } from './row-model.service';
 import { RowPointsService } from './row-points.service';
 import { UnindexedRowsRepository } from './unindexed-rows.repository';
 
 @Module({
-  imports: [TableDefinitionsModule],
+  imports: [TableDefinitionsModule, TypeOrmModule.forFeature([RowModelEntity])],
   controllers: [ReindexController],
-  providers: [ReindexService, RowIndexService, RowPointsService, UnindexedRowsRepository],
+  providers: [ReindexService, RowModelService, RowIndexService, RowPointsService, UnindexedRowsRepository],
   exports: [RowPointsService],
 })
 export class SearchModule {}

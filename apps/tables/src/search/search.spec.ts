@@ -6,6 +6,7 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
+import { RowModelService } from './row-model.service';
 
 let embeddings: EmbeddingServer;
 let api: PublicApi;
@@ -442,6 +443,31 @@ describe('a passage index that has lost its points', () => {
     ]);
     expect(await pointsOf(second)).toBe(1);
     expect(await pointsOf(theirs)).toBe(0);
+  });
+
+  it('indexes all rows again when the service starts with another model than before, and only then', async () => {
+    const table = await newTable([{ text: 'aaaa' }, { text: 'bbbb' }]);
+    await indexed(table);
+    await lose(table);
+    const models = api.apps[2]!.get(RowModelService, { strict: false });
+
+    await models.onApplicationBootstrap();
+    await waitFor(
+      () => api.sql("SELECT 1 FROM tables.work WHERE queue = 'tables.markRows'"),
+      ({ length }) => length === 0,
+    );
+    expect(await pointsOf(table)).toBe(0);
+    await api.sql("UPDATE tables.row_model SET model = 'another'");
+    await models.onApplicationBootstrap();
+
+    await waitFor(
+      () => pointsOf(table),
+      (points) => points === 2,
+      20_000,
+    );
+    expect(await api.sql('SELECT model, next FROM tables.row_model')).toEqual([
+      { model: expect.not.stringMatching('another') as string, next: null },
+    ]);
   });
 
   it('rebuilds a passage index for all bots, repeatedly and from any row', async () => {
