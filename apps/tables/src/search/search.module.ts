@@ -5,6 +5,7 @@ import { ReindexController } from './reindex.controller';
 import { ReindexService } from './reindex.service';
 import { RowIndexService } from './row-index.service';
 import { RowModelEntity } from './row-model.entity';
+import { RowModelRepository } from './row-model.repository';
 import { RowModelService } from './row-model.service';
 import { RowPointsService } from './row-points.service';
 import { UnindexedRowsRepository } from './unindexed-rows.repository';
@@ -12,7 +13,14 @@ import { UnindexedRowsRepository } from './unindexed-rows.repository';
 @Module({
   imports: [TableDefinitionsModule, TypeOrmModule.forFeature([RowModelEntity])],
   controllers: [ReindexController],
-  providers: [ReindexService, RowModelService, RowIndexService, RowPointsService, UnindexedRowsRepository],
+  providers: [
+    ReindexService,
+    RowModelService,
+    RowModelRepository,
+    RowIndexService,
+    RowPointsService,
+    UnindexedRowsRepository,
+  ],
   exports: [RowPointsService],
 })
 export class SearchModule {}
