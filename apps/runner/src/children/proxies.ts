@@ -15,7 +15,11 @@ export function allowedOriginsOf({ publicUrl, contentUrl, httpProxy, httpsProxy 
 export function proxyEnvOf(config: Addresses): Record<string, string> | undefined {
   const { httpProxy, httpsProxy, noProxy, publicUrl, contentUrl } = config;
   if (!httpProxy && !httpsProxy) return undefined;
-  const own = [publicUrl, contentUrl].map(originOf).map(({ hostname, port }) => `${hostname}:${port}`);
+  const own = [publicUrl, contentUrl].map(originOf).flatMap(({ hostname, port }) => {
+    // Node's agents read IPv6 addresses without brackets, its `fetch` with them.
+    const spellings = hostname.includes(':') ? [hostname, `[${hostname}]`] : [hostname];
+    return spellings.map((spelling) => `${spelling}:${port}`);
+  });
   return {
     ...(httpProxy && { HTTP_PROXY: httpProxy }),
     ...(httpsProxy && { HTTPS_PROXY: httpsProxy }),
