@@ -225,3 +225,74 @@ describe('files of visitors are erased', () => {
     expect((await conversation.bot.getFile({ id: own.file.id })).file.key).toBe('chat/own.txt');
   });
 });
+
+/** Data about a user and a conversation, which docs/deletion.md lists, and the names of those that are left. */
+async function remember() {
+  const talkOf = await talk();
+  const { bot, botId, conversationId, user, upload } = talkOf;
+  const userId = user.user.id;
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  await alice.client.updateBot({
+    id: botId,
+    states: { ofUser: { type: 'user', schema }, ofConversation: { type: 'conversation', schema } },
+  });
+  const file = await upload();
+  const { message } = await user.createMessage({ conversationId, payload: { type: 'text', text: 'hello' } });
+  const payload = { a: 'b' };
+  await bot.setState({ type: 'user', id: userId, name: 'ofUser', payload });
+  await bot.setState({ type: 'conversation', id: conversationId, name: 'ofConversation', payload });
+  const { workflow } = await bot.createWorkflow({ name: 'order', status: 'pending', conversationId, userId });
+  const [event] = await waitFor(
+    async () => (await bot.listEvents({ messageId: message.id })).events,
+    ({ length }) => length > 0,
+  );
+  const own = await bot.uploadFile({ key: 'own.txt', content: 'of the bot', tags: { conversationId } });
+  const reads: Record<string, () => Promise<unknown>> = {
+    user: () => bot.getUser({ id: userId }),
+    conversation: () => bot.getConversation({ id: conversationId }),
+    participant: () => bot.getParticipant({ id: conversationId, userId }),
+    'state of the user': () => bot.getState({ type: 'user', id: userId, name: 'ofUser' }),
+    'state of the conversation': () =>
+      bot.getState({ type: 'conversation', id: conversationId, name: 'ofConversation' }),
+    message: () => bot.getMessage({ id: message.id }),
+    event: () => bot.getEvent({ id: event!.id }),
+    workflow: () => bot.getWorkflow({ id: workflow.id }),
+    'file of the user': () => bot.getFile({ id: file.id }),
+    'file of the bot': () => bot.getFile({ id: own.file.id }),
+  };
+  const left = async () => {
+    const found = await Promise.all(
+      Object.entries(reads).map(async ([name, read]) =>
+        read().then(
+          () => [name],
+          () => [],
+        ),
+      ),
+    );
+    return found.flat();
+  };
+  return { bot, userId, conversationId, message, left };
+}
+
+/** As docs/deletion.md has it. */
+describe('a deletion leaves', () => {
+  it('leaves messages, events, workflows and the conversation of a deleted user', async () => {
+    const { bot, userId, message, left } = await remember();
+    expect(await left()).toHaveLength(10);
+
+    await bot.deleteUser({ id: userId });
+
+    const kept = ['conversation', 'state of the conversation', 'message', 'event', 'workflow', 'file of the bot'];
+    expect(await waitFor(left, (names) => !names.includes('file of the user'))).toEqual(kept);
+    expect((await bot.getMessage({ id: message.id })).message.userId).toBe(userId);
+  });
+
+  it('leaves the user with its states, workflows and files of the bot of a deleted conversation', async () => {
+    const { bot, conversationId, left } = await remember();
+
+    await bot.deleteConversation({ id: conversationId });
+
+    const kept = ['user', 'state of the user', 'workflow', 'file of the bot'];
+    expect(await waitFor(left, ({ length }) => length <= kept.length)).toEqual(kept);
+  });
+});

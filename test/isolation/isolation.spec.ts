@@ -13,7 +13,7 @@ import {
   senderOf,
 } from '../support/requests';
 import { storedRows } from './stored-rows';
-import { newName, Tenant } from '../support/tenant';
+import { newName, type Possessions, Tenant } from '../support/tenant';
 import { startAllServices } from '../support/all-services';
 
 // Tenant isolation: for each operation of the contracts, a request of one tenant with the ids of another.
@@ -44,6 +44,9 @@ beforeEach(async () => {
 });
 
 afterAll(() => api?.stop());
+
+/** Status for the object of the caller, and for that of another. */
+type Answers = [own: number, foreign: number];
 
 interface Holdings {
   rows: string[];
@@ -243,6 +246,42 @@ describe('another tenant', () => {
 
     expect(foreign).toMatchObject({ status: 403, json: { type: 'Forbidden' } });
     expect(foreign.json.message).toBe((nothing.json.message as string).replaceAll(absent, idOf()));
+  });
+
+  it.each<[string, (has: Possessions) => string, bot: Answers, integration: Answers]>([
+    ['getBot', ({ botId }) => `/v1/admin/bots/${botId}`, [200, 403], [403, 403]],
+    ['getIntegration', ({ integrationId }) => `/v1/admin/integrations/${integrationId}`, [403, 403], [200, 404]],
+    ['getUser', ({ userId }) => `/v1/chat/users/${userId}`, [200, 404], [404, 404]],
+    ['getFile', ({ fileId }) => `/v1/files/${fileId}`, [200, 404], [404, 404]],
+    ['getTable', ({ tableId }) => `/v1/tables/${tableId}`, [200, 404], [200, 404]],
+    [
+      'getBotLogs',
+      ({ botId }) => `/v1/admin/bots/${botId}/logs?timeStart=2040-01-01T00:00:00Z`,
+      [403, 403],
+      [403, 403],
+    ],
+    ['listBotVersions', ({ botId }) => `/v1/admin/bots/${botId}/versions`, [403, 403], [403, 403]],
+  ])('answers %s by keys as docs/api.md has it, alike for foreign and absent ids', async (_, pathOf, ...expected) => {
+    const { botKey, integrationKey, botId } = mallory.has;
+    const absent = Object.fromEntries(
+      Object.entries(alice.has).map(([name, id]) => [
+        name,
+        String(id).replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+      ]),
+    ) as unknown as Possessions;
+
+    for (const [index, key] of [botKey, integrationKey].entries()) {
+      const read = (has: Possessions) =>
+        api.send(`GET ${pathOf(has)}`, { headers: { authorization: `Bearer ${key}`, 'x-bot-id': botId } });
+      const [own, foreign, nothing] = [await read(mallory.has), await read(alice.has), await read(absent)];
+      const words = ({ json }: TestResponse) => String(json.message).replace(/"[^"]+"/, '');
+      expect([own.status, foreign.status]).toEqual(expected[index]);
+      expect([nothing.status, nothing.json.type, words(nothing)]).toEqual([
+        foreign.status,
+        foreign.json.type,
+        words(foreign),
+      ]);
+    }
   });
 
   it('refuses to read or replace foreign content, also with the signature of an own URL', async () => {

@@ -12,7 +12,7 @@ export interface Home {
 }
 
 /** One resource of each kind that a workspace can own, by id. */
-interface Possessions {
+export interface Possessions {
   memberId: string;
   memberAccountId: string;
   botId: string;

@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { choice, Env, integer, url } from '@parley/config/config';
+import { choice, Env, integer, text, url } from '@parley/config/config';
 import { ProcessConfig, webhookUrlVariable } from '@parley/service/config';
 import { type IsolationMode, isolationModes } from './children/isolation';
 
@@ -61,6 +61,41 @@ export class RunnerConfig extends ProcessConfig {
       'Whether code may connect to private and loopback addresses. The API and the content address are always allowed.',
   })
   allowPrivate: 'true' | 'false' = 'false';
+
+  @Env({
+    env: 'HTTP_PROXY',
+    alias: 'http_proxy',
+    need: 'rarely',
+    type: url('http', 'https'),
+    about:
+      'Proxy for requests of code to `http` URLs, also read as `http_proxy`. It may have a user name and a password.',
+    optional: true,
+  })
+  httpProxy?: string;
+
+  @Env({
+    env: 'HTTPS_PROXY',
+    alias: 'https_proxy',
+    need: 'rarely',
+    type: url('http', 'https'),
+    about:
+      'Proxy for requests of code to `https` URLs, also read as `https_proxy`. It may have a user name and a password.',
+    optional: true,
+  })
+  httpsProxy?: string;
+
+  @Env({
+    env: 'NO_PROXY',
+    alias: 'no_proxy',
+    need: 'rarely',
+    type: text(
+      'hosts, domains (`.example.com`) and ranges (`10.0.0.1-10.0.0.9`), with or without a port; separate several with commas',
+    ),
+    about:
+      'Hosts that code reaches without a proxy, also read as `no_proxy`. The API and the content address are always among them.',
+    optional: true,
+  })
+  noProxy?: string;
 
   @Env({
     env: 'PUBLIC_URL',

@@ -63,6 +63,17 @@ it('reports a problem of several configurations once', () => {
   );
 });
 
+it('reads the alias of a variable first, unless it is empty', () => {
+  class Proxied {
+    @Env({ env: 'HTTP_PROXY', alias: 'http_proxy', type: text(), about: 'A proxy.', optional: true })
+    proxy?: string;
+  }
+  const read = (env: NodeJS.ProcessEnv) => readConfig(Proxied, env).proxy;
+
+  expect(read({ HTTP_PROXY: 'upper', http_proxy: 'lower' })).toBe('lower');
+  expect(read({ HTTP_PROXY: 'upper', http_proxy: '' })).toBe('upper');
+});
+
 it('treats an empty variable as absent', () => {
   expect(readConfig(Example, { DATABASE_URL, PORT: '' }).port).toBe(3000);
 });

@@ -12,6 +12,8 @@ const rejected = new Rejected();
 
 export interface VariableOptions<T> {
   env: string;
+  /** Another name, which comes first where both are set. */
+  alias?: string;
   type: VariableType<T>;
   /** Description in one or two sentences, for the README and for errors. */
   about: string;
@@ -60,7 +62,7 @@ export function readConfig<T extends object>(type: ConfigClass<T>, env: NodeJS.P
   const config = new type() as Record<string, unknown>;
   const problems = contradictionsIn(env);
   for (const variable of variablesOf(type)) {
-    const text = env[variable.env];
+    const text = (variable.alias && env[variable.alias]) || env[variable.env];
     if (text === undefined || text === '') {
       if (config[variable.field] === undefined && !variable.optional) {
         problems.push(`${variable.env} is missing: it must be ${variable.type.accepts}. ${variable.about}`);

@@ -11,9 +11,9 @@ export const variablesOfParley = [
   'PARLEY_STRICT_DEPLOY',
   'PARLEY_URL',
 ];
-/** Read by `npm start`, by Compose and by the test suites, or set by Kubernetes for each service of the namespace. */
+/** Read by `npm start`, by Compose, by the test suites or by other programs, or set by Kubernetes for each service of the namespace. */
 const otherVariables =
-  /^(PARLEY_(PARENT_PID|ADDRESS|REQUIRE_\w+|\w*(SERVICE_HOST|SERVICE_PORT\w*|_PORT|_PORT_\d+_\w+))|NATS_KEY_FILES)$/;
+  /^(FTP_PROXY|PARLEY_(PARENT_PID|ADDRESS|REQUIRE_\w+|\w*(SERVICE_HOST|SERVICE_PORT\w*|_PORT|_PORT_\d+_\w+))|NATS_KEY_FILES)$/;
 
 /** No two variables of the configuration differ by so few letters, except for short ones. */
 const maxTypos = 2;

@@ -34,7 +34,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Language models', /^COMPLETIONS_/],
   ['Chat and events', /^(CHAT_|RECURRING_|EVENT_)/],
   ['Calls of bots', /^(DELIVERIES_|DELIVERY_|EGRESS_)/],
-  ['Code of bots', /^(RUNNER_|LOG_RETENTION_)/],
+  ['Code of bots', /^(RUNNER_|LOG_RETENTION_|(HTTPS?|NO)_PROXY$)/],
   ['Hub', /^HUB_/],
   ['Quotas of a workspace', /^QUOTA_/],
 ];

@@ -158,7 +158,7 @@ export function makeCertificate(folder: string): string | undefined {
       '-subj',
       '/CN=nats',
       '-addext',
-      'subjectAltName=DNS:localhost,IP:127.0.0.1',
+      'subjectAltName=DNS:localhost,DNS:site.example,IP:127.0.0.1',
       '-keyout',
       key,
       '-out',
@@ -166,7 +166,7 @@ export function makeCertificate(folder: string): string | undefined {
     ],
   ]);
   if (made.status === 0) return certificate;
-  process.stderr.write('\nSKIPPED: NATS with TLS. openssl is not on the PATH.\n');
+  process.stderr.write('\nSKIPPED: TLS. openssl is not on the PATH.\n');
   return undefined;
 }
 

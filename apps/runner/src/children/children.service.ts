@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
+import { getCACertificates } from 'node:tls';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { CodeOwner, InvokeCode, Lane, LoadCode, RunnerFailure } from '@parley/contracts/runner/runner';
 import { webhookBaseOf } from '@parley/service/config';
@@ -12,12 +13,13 @@ import { orphanedGroups } from '@parley/child-processes/limited-process';
 import { LRUCache } from 'lru-cache';
 import { CodeService, type Program } from '../code/code.service';
 import { RunnerConfig } from '../config';
-import type { AllowedOrigin } from '../host/frames';
+import type { LoadFrame } from '../host/frames';
 import type { BundleOutput } from '../logs/bundle-output';
 import { LogSenderService } from '../logs/log-sender.service';
 import { BotChild, CodeFailed, CodePaused, LoadHung } from './bot-child';
 import type { Isolation } from './isolation';
 import { IsolationService } from './isolation.service';
+import { allowedOriginsOf, proxyEnvOf } from './proxies';
 import { folderMb } from './temporary-folder';
 
 const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
@@ -116,7 +118,7 @@ export class ChildrenService implements OnApplicationShutdown {
   });
   /** Unexpected ends of processes by bundle. */
   private readonly ends = new LRUCache<string, number>({ ...atMostEntries(maxBundlesKept), ttl: endsMs });
-  private readonly allowedOrigins?: AllowedOrigin[];
+  private readonly network: Pick<LoadFrame, 'allowedOrigins' | 'certificates' | 'proxyEnv'>;
   private readonly countStart: (kind: string) => void;
 
   constructor(
@@ -126,8 +128,12 @@ export class ChildrenService implements OnApplicationShutdown {
     private readonly isolation: IsolationService,
     @Inject(platformToken) { metrics }: Platform,
   ) {
-    const { publicUrl, contentUrl, allowPrivate } = config;
-    if (allowPrivate === 'false') this.allowedOrigins = [publicUrl, contentUrl].map(originOf);
+    this.network = {
+      allowedOrigins: config.allowPrivate === 'false' ? allowedOriginsOf(config) : undefined,
+      // Those of NODE_EXTRA_CA_CERTS, which this process may read and code may not.
+      certificates: getCACertificates('extra'),
+      proxyEnv: proxyEnvOf(config),
+    };
     this.countStart = metrics.counters(
       'parley_runner_starts_total',
       'Calls of code by how their process was found: `cold` (started for the call) or `warm`.',
@@ -311,7 +317,7 @@ export class ChildrenService implements OnApplicationShutdown {
     abandoned.addEventListener('abort', end);
     if (abandoned.aborted) end();
     try {
-      await child.load({ ...this.loadedBy(start, program), allowedOrigins: this.allowedOrigins });
+      await child.load({ ...this.loadedBy(start, program), ...this.network });
       return child;
     } catch (error) {
       end();
@@ -457,10 +463,4 @@ function stopping(): CodeFailed {
 async function startedInTime({ starting }: Entry): Promise<BotChild> {
   if (await withTimeout(maxLoadWaitMs, starting)) return starting;
   throw new CodeFailed('not started', `The code has not loaded within ${maxLoadWaitMs / 1_000} s so far.`);
-}
-
-function originOf(address: string): AllowedOrigin {
-  const { hostname, port, protocol } = new URL(address);
-  const defaultPort = protocol === 'https:' ? 443 : 80;
-  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || defaultPort };
 }

@@ -1,10 +1,15 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import tls from 'node:tls';
 import { Logger } from '@nestjs/common';
 import { workerFile } from '@parley/background/worker-file';
 import { lackingOf } from '@parley/contracts/runner/runner';
 import { sealFor } from '@parley/secrets/sealed-box';
 import type { Platform } from '@parley/service/platform';
 import { Metrics } from '@parley/service/metrics';
+import { json, LoopbackServer } from '@parley/testing/loopback-server';
+import { makeCertificate } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
 import { CodeService } from '../code/code.service';
 import { RunnerConfig } from '../config';
@@ -30,6 +35,10 @@ beforeEach(() => {
   code = new CodeService();
   held = Promise.resolve();
   starts = 0;
+  service = serviceWith({ allowPrivate: 'true' });
+});
+
+function serviceWith(config: Partial<RunnerConfig>): ChildrenService {
   const output = { begin: () => undefined, take: () => undefined, end: () => undefined };
   const isolation = {
     isolate: async (place: number) => {
@@ -38,14 +47,14 @@ beforeEach(() => {
       return isolate('process', program, place);
     },
   };
-  service = new ChildrenService(
+  return new ChildrenService(
     code,
     { outputOf: () => output } as unknown as LogSenderService,
-    Object.assign(new RunnerConfig(), { processes: 4, memoryMb: 96, allowPrivate: 'true' }),
+    Object.assign(new RunnerConfig(), { processes: 4, memoryMb: 96, ...config }),
     isolation as unknown as IsolationService,
     { metrics: new Metrics() } as Platform,
   );
-});
+}
 
 afterEach(async () => {
   jest.restoreAllMocks();
@@ -84,6 +93,26 @@ const use = (ownerId: string, text?: string) => service.use(prepared(ownerId, te
 const request = { method: 'POST', path: '/', query: '', headers: {}, body: '{}' };
 const frame = { request, apiHeaders: {}, functionName: 'bot', functionVersion: '1', memoryMb: 96, timeoutMs: 60_000 };
 const check = (text: string) => service.tryLoad({ owner: 'bot', code: text, secrets: {} });
+
+it('gives code the proxy of the platform, and the authorities of NODE_EXTRA_CA_CERTS', async () => {
+  const proxy = await LoopbackServer.start(json({ from: 'the proxy' }));
+  const folder = await mkdtemp(join(tmpdir(), 'parley-children-'));
+  const path = makeCertificate(folder);
+  const authorities = path ? [await readFile(path, 'utf8')] : [];
+  jest.spyOn(tls, 'getCACertificates').mockReturnValue(authorities);
+  const [publicUrl, contentUrl] = ['http://127.0.0.1:1', 'http://127.0.0.1:2'];
+  service = serviceWith({ publicUrl, contentUrl, httpProxy: proxy.url });
+  const text = `
+    const authorities = ${JSON.stringify(authorities.map((text) => text.trim()))};
+    const known = require('tls').getCACertificates().map((text) => text.trim());
+    const answer = async () => [authorities.every((text) => known.includes(text)), await (await fetch('http://site.example')).json()];
+    exports.handler = async () => ({ body: await answer() });`;
+
+  const { body } = await service.use(prepared('proxied', text), (child) => child.invoke(frame, () => undefined));
+
+  await Promise.all([proxy.close(), rm(folder, { recursive: true })]);
+  expect(JSON.parse(body)).toEqual([true, { from: 'the proxy' }]);
+});
 
 it('lets a load go on that its callers no longer wait for, and those that come later use it', async () => {
   hold();

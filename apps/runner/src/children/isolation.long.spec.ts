@@ -1,18 +1,23 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
-import { constants, getPriority } from 'node:os';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { constants, getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { workerFile } from '@parley/background/worker-file';
 import { orphanedGroups } from '@parley/child-processes/limited-process';
 import { statFieldsOf } from '@parley/child-processes/runnable-time';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
+import { makeCertificate } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
 import type { AllowedOrigin } from '../host/frames';
 import type { CodeOutput } from '../logs/code-output';
 import { BotChild, CallNotBegun } from './bot-child';
 import { type IsolationMode, isolate, isolationModes } from './isolation';
 import { bubblewrapProblem } from './isolation.service';
+import { allowedOriginsOf, proxyEnvOf } from './proxies';
 import type { TemporaryFolder } from './temporary-folder';
 
 const program = workerFile(join(__dirname, '../host'), 'host.child');
@@ -25,12 +30,14 @@ let place = 500;
 interface StartOptions {
   env?: Record<string, string>;
   allowedOrigins?: AllowedOrigin[];
+  certificates?: string[];
+  proxyEnv?: Record<string, string>;
   mode?: IsolationMode;
 }
 
 async function start(
   code: string,
-  { env = {}, allowedOrigins = [], mode = 'process' }: StartOptions = {},
+  { env = {}, allowedOrigins = [], mode = 'process', ...network }: StartOptions = {},
   onOutput: (output: CodeOutput) => void = () => undefined,
 ) {
   const { limits, env: ownEnv, folder } = await isolate(mode, program, (place += 1));
@@ -39,7 +46,7 @@ async function start(
     onOutput,
   );
   children.push({ child, folder });
-  await child.load({ code, env, allowedOrigins });
+  await child.load({ code, env, allowedOrigins, ...network });
   return { child, folder };
 }
 
@@ -352,6 +359,126 @@ it.each(isolationModes)(
     expect(new Set([group, own!.group, other!.group]).size).toBe(3);
   },
 );
+
+describe('proxies and private certificate authorities', () => {
+  let folder: string;
+  let certificate: string;
+  let site: Server;
+  let proxy: Server;
+  let proxyUrl: string;
+  const proxied: string[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'parley-proxy-'));
+    const path = makeCertificate(folder);
+    certificate = path ? await readFile(path, 'utf8') : '';
+    const key = path ? await readFile(join(folder, 'key.pem')) : undefined;
+    site = createTlsServer({ cert: certificate, key }, (_request, response) => response.end('the site'));
+    proxy = createServer((request, response) => {
+      proxied.push(`${request.method} ${request.url} ${request.headers['proxy-authorization']}`);
+      response.end('by the proxy');
+    });
+    proxy.on('connect', ({ url, headers }: IncomingMessage, client: Socket) => {
+      proxied.push(`CONNECT ${url} ${headers['proxy-authorization']}`);
+      const upstream = connect((site.address() as AddressInfo).port, '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 OK\r\n\r\n');
+        upstream.pipe(client).pipe(upstream);
+      });
+      for (const [end, other] of [[client, upstream] as const, [upstream, client] as const])
+        end.on('error', () => other.destroy());
+    });
+    for (const server of [site, proxy]) await once(server.listen(0, '127.0.0.1'), 'listening');
+    proxyUrl = `http://user:password@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  });
+
+  beforeEach(() => proxied.splice(0));
+
+  afterAll(async () => {
+    for (const server of [site, proxy]) {
+      server.closeAllConnections();
+      await once(server.close(), 'close');
+    }
+    await rm(folder, { recursive: true });
+  });
+
+  const get = (url: string, options = '{}') => `
+    const [url, options] = ['${url}', ${options}];
+    const { get } = require(url.startsWith('https') ? 'https' : 'http');
+    return new Promise((resolve, reject) => get(url, options, (answer) => answer.once('data', resolve)).on('error', reject));`;
+  const fetchText = (url: string) =>
+    `return fetch('${url}').then((answer) => answer.text(), ({ cause }) => Promise.reject(cause))`;
+
+  const originOfProxy = () => ({ hostname: '127.0.0.1', port: Number(new URL(proxyUrl).port) });
+  const proxyEnv = () => ({ HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl, NO_PROXY: 'localhost' });
+
+  it.each(isolationModes)(
+    'sends requests of code through the proxy, with its authority, isolated by %s',
+    async (mode) => {
+      const problem = mode === 'bwrap' && (await bubblewrapProblem());
+      if (problem) return void process.stderr.write(`Proxies under bubblewrap are not tested: ${problem.text}\n`);
+      if (!certificate) return;
+      const options = { mode, allowedOrigins: [originOfProxy()], proxyEnv: proxyEnv(), certificates: [certificate] };
+      const ways = [
+        fetchText('https://site.example/fetched'),
+        get('https://site.example/got'),
+        get('https://site.example/agent', `{ agent: new (require('https').Agent)({ keepAlive: true }) }`),
+        fetchText('http://site.example/fetched'),
+        get('http://site.example/got'),
+      ];
+
+      const got: string[] = [];
+      for (const way of ways) got.push(await attempt(way, options));
+      const seen = await attempt('return String(process.env.HTTPS_PROXY ?? process.env.https_proxy)', options);
+
+      expect(got).toEqual([...Array<string>(3).fill('got the site'), ...Array<string>(2).fill('got by the proxy')]);
+      expect(proxied).toEqual(
+        [
+          ...Array<string>(3).fill('CONNECT site.example:443'),
+          ...['GET http://site.example/fetched', 'GET http://site.example/got'],
+        ].map((request) => `${request} Basic ${btoa('user:password')}`),
+      );
+      expect(seen).toBe('got undefined');
+    },
+  );
+
+  it('refuses the site of an authority that it was not given', async () => {
+    if (!certificate) return;
+
+    const got = await attempt(fetchText('https://site.example/'), {
+      allowedOrigins: [originOfProxy()],
+      proxyEnv: proxyEnv(),
+    });
+
+    expect(got).toBe('refused: DEPTH_ZERO_SELF_SIGNED_CERT');
+  });
+
+  it('refuses private addresses through the proxy, and without it where NO_PROXY names them', async () => {
+    const options = {
+      allowedOrigins: [originOfProxy()],
+      proxyEnv: { ...proxyEnv(), NO_PROXY: 'localhost,10.0.0.1' },
+    };
+    const urls = ['http://169.254.169.254/', 'https://[fd00::1]/', 'http://127.0.0.1:5432/'];
+
+    const got: string[] = [];
+    for (const url of [...urls, 'http://localhost/', 'http://10.0.0.1/'])
+      for (const way of [fetchText(url), get(url)]) got.push(await attempt(way, options));
+
+    expect(got).toEqual(Array(10).fill('refused: EACCES'));
+    expect(proxied).toEqual([]);
+  });
+
+  it('reaches the API without the proxy', async () => {
+    const api = await LoopbackServer.start(json({ from: 'the API' }));
+    const config = { publicUrl: api.url, contentUrl: 'http://content.example', httpProxy: proxyUrl };
+    const options = { allowedOrigins: allowedOriginsOf(config), proxyEnv: proxyEnvOf(config) };
+
+    const got = [await attempt(fetchText(api.url), options), await attempt(get(api.url), options)];
+
+    await api.close();
+    expect(got).toEqual(Array(2).fill('got {"from":"the API"}'));
+    expect(proxied).toEqual([]);
+  });
+});
 
 /** Process ids of all processes of a group. */
 async function membersOf(group: number): Promise<number[]> {

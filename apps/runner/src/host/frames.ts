@@ -17,6 +17,10 @@ export interface LoadFrame {
   env: Record<string, string>;
   /** Where code may connect to among private addresses; absent: everywhere. */
   allowedOrigins?: AllowedOrigin[];
+  /** Authorities (PEM) that code trusts besides those of Node. */
+  certificates?: string[];
+  /** `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` of its requests; absent: no proxy. */
+  proxyEnv?: Record<string, string>;
 }
 
 /** The body is that of the request. */

@@ -12,6 +12,7 @@ import { Module, syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import os from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { inspect, types } from 'node:util';
 import v8 from 'node:v8';
 import type { AllowedOrigin, InvokeFrame, LoadFrame, Order, Reply } from './frames';
@@ -279,18 +280,23 @@ function refusal(target: string): Error {
   });
 }
 
-/** Resolves names as usual, and refuses private addresses. */
-const publicLookup: net.LookupFunction = (hostname, options, callback) => {
-  lookupName(hostname, { ...options, all: true }, (error, addresses: dns.LookupAddress[]) => {
-    if (error) return callback(error, []);
-    for (let index = 0; index < addresses.length; index += 1) {
-      const { address } = addresses[index]!;
-      if (isPrivate(address)) return callback(refusal(`${hostname} (${address})`), []);
-    }
-    if (options.all) return callback(null, addresses);
-    callback(null, addresses[0]!.address, addresses[0]!.family);
-  });
-};
+/** Resolves names as `lookup` does, and refuses private addresses. The answer is copied: code may have given it. */
+function publicLookup(lookup: net.LookupFunction, isAllowed: (address: string) => boolean): net.LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found, foundFamily) => {
+      if (error) return callback(error, []);
+      const given = isArray(found) ? found : [{ address: found, family: foundFamily }];
+      const addresses: dns.LookupAddress[] = [];
+      for (let index = 0; index < given.length; index += 1) {
+        const address = `${given[index]!.address}`;
+        if (isPrivate(address) && !isAllowed(address)) return callback(refusal(`${hostname} (${address})`), []);
+        addresses[index] = { address, family: isIP(address) };
+      }
+      if (options.all) return callback(null, addresses);
+      callback(null, addresses[0]!.address, addresses[0]!.family);
+    });
+  };
+}
 
 interface Target {
   host?: string;
@@ -299,15 +305,52 @@ interface Target {
   lookup?: net.LookupFunction;
 }
 
+/**
+ * Sends requests through the proxies, also those with agents that code makes. Agents that connect by themselves (`connect` of
+ * agent-base) keep their own proxy. `process.env` stays without proxies: older axios would send each request through them twice.
+ */
+function useProxies(proxyEnv: Record<string, string>): void {
+  http.setGlobalProxyFromEnv(proxyEnv);
+  for (const module of [http, https]) {
+    const construct = (target: typeof http.Agent, [options]: object[], type: typeof http.Agent): http.Agent => {
+      const isOwn = 'connect' in type.prototype;
+      return Reflect.construct(target, [isOwn ? options : { proxyEnv, ...options }], type) as http.Agent;
+    };
+    Object.assign(module, { Agent: new Proxy(module.Agent, { construct }) });
+  }
+}
+
+/** Refuses proxied requests to private addresses that are no names: the proxy resolves those. */
+function restrictProxiedRequests(isRefused: (host: string, port: string | number) => boolean): void {
+  const { prototype } = http.Agent;
+  const addRequest = methodOf<(...given: unknown[]) => void>(prototype, 'addRequest');
+  fix(prototype, 'addRequest', function (this: http.Agent, request: http.ClientRequest, ...others: unknown[]): void {
+    const { host = 'localhost', port } = others[0] as { host?: string; port: number };
+    if (!isRefused(host, port)) return apply(addRequest, this, [request, ...others]);
+    const socket = new Socket();
+    request.onSocket(socket);
+    socket.destroy(refusal(`${host}:${port}`));
+  });
+  const dispatcher = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.2')) as object;
+  const dispatch = methodOf<(...given: unknown[]) => unknown>(dispatcher, 'dispatch');
+  fix(dispatcher, 'dispatch', (options: { origin: string | URL }, ...others: unknown[]) => {
+    const { hostname, port, protocol } = new URL(options.origin);
+    const [host, actualPort] = [hostname.replace(/^\[|\]$/g, ''), port || (protocol === 'https:' ? 443 : 80)];
+    if (isRefused(host, actualPort)) throw refusal(`${host}:${actualPort}`);
+    return apply(dispatch, dispatcher, [options, ...others]);
+  });
+}
+
 type Connect = (this: net.Socket, ...given: unknown[]) => net.Socket;
 
 /**
  * Hinders connections to private addresses. It is no boundary: native handles of Node remain within reach. It reads each
  * value once and calls no method that code may have replaced.
  */
-function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
+function restrictNetwork(allowed: readonly AllowedOrigin[], hasProxies: boolean): void {
   const isAllowed = Object.create(null) as Record<string, true | undefined>;
   for (const { hostname, port } of allowed) isAllowed[`${hostname}:${port}`] = true;
+  if (hasProxies) restrictProxiedRequests((host, port) => isPrivate(host) && !isAllowed[`${host}:${port}`]);
   const { value: connect } = Object.getOwnPropertyDescriptor(Socket.prototype, 'connect') as { value: Connect };
   const checked = function (this: net.Socket, ...given: unknown[]): net.Socket {
     // Node's own callers pass the normalized arguments as one array.
@@ -319,7 +362,10 @@ function restrictNetwork(allowed: readonly AllowedOrigin[]): void {
       process.nextTick(() => this.destroy(refusal(refused)));
       return this;
     }
-    const options = isAllowed[`${host}:${port}`] ? target : { ...target, lookup: publicLookup };
+    // undici names the target where it connects to the address of a proxy, with a look-up that answers this address.
+    const { lookup = lookupName } = target;
+    const checkedLookup = publicLookup(lookup, (address) => isAllowed[`${address}:${port}`] === true);
+    const options = isAllowed[`${host}:${port}`] ? target : { ...target, lookup: checkedLookup };
     let callback: unknown;
     for (let index = 0; index < list.length; index += 1) if (typeof list[index] === 'function') callback = list[index];
     return apply(connect, this, callback ? [options, callback] : [options]);
@@ -398,8 +444,9 @@ function addHeaders(add: (name: string, text: string) => void): void {
   for (const [name, text] of Object.entries(headers)) add(name, text);
 }
 
-function load({ env, allowedOrigins }: LoadFrame, code: string): void {
+function load({ env, allowedOrigins, certificates, proxyEnv }: LoadFrame, code: string): void {
   Object.assign(process.env, env);
+  if (certificates && certificates.length > 0) setDefaultCACertificates([...getCACertificates(), ...certificates]);
   captureOutput('stdout');
   captureOutput('stderr');
   const filename = join(process.cwd(), bundleName);
@@ -407,7 +454,8 @@ function load({ env, allowedOrigins }: LoadFrame, code: string): void {
   restrictProcess(bundle);
   restrictModules();
   if (env['BP_API_URL']) passHeadersOn(env['BP_API_URL']);
-  if (allowedOrigins) restrictNetwork(allowedOrigins);
+  if (proxyEnv) useProxies(proxyEnv);
+  if (allowedOrigins) restrictNetwork(allowedOrigins, proxyEnv !== undefined);
   // Modules that are imported, not required, have copies of the properties that were replaced.
   syncBuiltinESMExports();
   try {
@@ -457,7 +505,8 @@ function answered(id: string, { status = 200, body, headers }: Answer): void {
   const text = isBytes ? toBase64(body) : typeof body === 'string' ? body : (stringify(body ?? undefined) ?? '');
   const bytes = byteLength(text);
   if (bytes > maxBodyBytes) return reply({ type: 'too large', id, bytes });
-  const sent = { ...(isBytes && { 'x-bp-body-encoding': 'base64' }), ...headersOf(headers) };
+  const given = headersOf(headers);
+  const sent = isBytes ? { 'x-bp-body-encoding': 'base64', ...given } : given;
   reply({ type: 'answered', id, status: toNumber(status), headers: sent }, text);
 }
 
