@@ -94,6 +94,12 @@ module.exports = {
       { path: npm('@qdrant') },
     ),
     forbid(
+      'only-the-encoder-knows-onnx',
+      'The bundled model is run by libs/passages/src/sentence-encoder.ts. The baseline of the benchmark runs it directly.',
+      { pathNot: ['^libs/passages/src/sentence-encoder[.]ts$', '^bench/bare-model[.]ts$'] },
+      { path: npm('onnxruntime-') },
+    ),
+    forbid(
       'only-one-adapter-knows-s3',
       'The blob store is a port; its S3 adapter is libs/blobs/src/s3-blobs.ts.',
       { pathNot: '^libs/blobs/src/s3-blobs[.]ts$' },

@@ -1,3 +1,9 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { waitFor } from '@parley/testing/wait-for';
@@ -10,8 +16,20 @@ const open = (threads = 1) => {
   opened.push(embedder);
   return embedder;
 };
-const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers']];
+const workersOf = (embedder: BundledEmbedder): Worker[] => [...embedder['workers'].keys()];
+/** Ends the thread with an error, since it is no text. */
+const kill = (worker: Worker) => worker.postMessage({ toString: 0, valueOf: 0 });
 const prose = 'The gateway proves who is calling and forwards the body to the service that owns the operation. ';
+
+const references = readFileSync(join(__dirname, 'test/reference.jsonl'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as { text: string; vector?: string });
+/** Reads little-endian 32-bit numbers from Base64. */
+const floats = (base64: string) => {
+  const bytes = Buffer.from(base64, 'base64');
+  return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
+};
 
 const shared = open();
 
@@ -31,6 +49,45 @@ it('starts no thread before the first text', async () => {
   expect(workersOf(shared)).toEqual([]);
   await shared.ready();
   expect(workersOf(shared)).toHaveLength(1);
+});
+
+it('reads model files whose sums are stored beside them', async () => {
+  const folder = join(__dirname, '../model');
+  const sums = readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trim().split('\n');
+  const computed = sums.map((line) => {
+    const name = line.split('  ')[1]!;
+    return `${createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex')}  ${name}`;
+  });
+
+  expect(computed).toEqual(sums);
+  expect((await readdir(folder)).filter((name) => name.endsWith('.gz'))).toHaveLength(sums.length);
+});
+
+it('returns the vectors of the published Python package', async () => {
+  const expected = references.filter(({ vector }) => vector);
+  const vectors = await shared.embed(expected.map(({ text }) => text));
+
+  expect(expected).toHaveLength(20);
+  const differing = expected.filter(({ vector }, i) => dot(vectors[i]!, floats(vector!)) < 1 - 1e-6);
+  expect(differing.map(({ text }) => text)).toEqual([]);
+});
+
+it('finds the English sentence of the same meaning for a question in another language', async () => {
+  const passages = [
+    'To request a refund, contact our billing department.',
+    'The volcano on the northern island erupted at dawn.',
+    'Dogs and cats are welcome in every room.',
+  ];
+  const questions = ['Wie bekomme ich mein Geld zurück?', '火山はいつ噴火しましたか？', 'هل يمكنني إحضار قطتي؟'];
+  const vectors = await shared.embed(passages);
+
+  const nearest = (await shared.embed(questions)).map((question) => {
+    const scores = vectors.map((vector) => dot(question, vector));
+    return scores.indexOf(Math.max(...scores));
+  });
+  expect(nearest).toEqual([0, 1, 2]);
 });
 
 it('returns unit vectors in order, closer together for texts of similar meaning', async () => {
@@ -73,21 +130,21 @@ it('embeds texts without words', async () => {
 });
 
 it('does not block the event loop', async () => {
-  const windows = 10;
+  const texts = 10;
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 1);
 
-  await shared.embed(Array.from({ length: windows }, () => prose.repeat(5)));
+  await shared.embed(Array.from({ length: texts }, () => prose.repeat(50)));
 
   clearInterval(timer);
-  // If the model ran on this thread, the event loop would turn at most once between two windows.
-  expect(turns).toBeGreaterThan(2 * windows);
+  // If the model ran on this thread, the event loop would turn at most once between two texts.
+  expect(turns).toBeGreaterThan(2 * texts);
 });
 
 it('cancels queued texts on abort without affecting other calls', async () => {
   const abort = new AbortController();
   const large = shared.embed(
-    Array.from({ length: 200 }, () => prose),
+    Array.from({ length: 200 }, () => prose.repeat(20)),
     abort.signal,
   );
   const small = shared.embed(['a small one']);
@@ -112,9 +169,9 @@ it('replaces a thread that dies and repeats its work', async () => {
   await shared.ready();
   const [victim] = workersOf(shared);
 
-  const embedding = shared.embed(Array.from({ length: 4 }, () => prose));
+  const embedding = shared.embed(Array.from({ length: 4 }, () => prose.repeat(100)));
   await nextTurn();
-  await victim!.terminate();
+  kill(victim!);
 
   await expect(embedding).resolves.toHaveLength(4);
   expect(workersOf(shared)).toHaveLength(1);
@@ -124,20 +181,37 @@ it('replaces a thread that dies and repeats its work', async () => {
 it('rejects a text whose threads die twice, and embeds the next', async () => {
   const embedder = open();
 
-  const embedding = embedder.embed([prose]);
+  const embedding = embedder.embed([prose.repeat(100)]);
   embedding.catch(() => undefined);
-  for (let deaths = 0; deaths < 2; deaths++) {
-    await waitFor(() => workersOf(embedder).length > 0);
-    await workersOf(embedder)[0]!.terminate();
+  const killed = new Set<Worker>();
+  while (killed.size < 2) {
+    const next = () => workersOf(embedder).find((worker) => !killed.has(worker));
+    await waitFor(() => next() !== undefined);
+    const victim = next()!;
+    kill(victim);
+    killed.add(victim);
   }
 
   await expect(embedding).rejects.toMatchObject({ name: 'EmbedderUnavailable' });
   await expect(embedder.embed(['the next one'])).resolves.toHaveLength(1);
 });
 
+it('lets the process exit while threads compute', async () => {
+  const program = `
+    const { BundledEmbedder } = require('./dist/libs/passages/src/bundled-embedder.js');
+    const embedder = new BundledEmbedder({ threads: 2 });
+    embedder.ready().then(() => {
+      embedder.embed(Array(50).fill('word '.repeat(2000)));
+      setTimeout(() => process.exit(7), 30);
+    });`;
+  const child = spawn(process.execPath, ['-e', program], { cwd: join(__dirname, '../../..'), stdio: 'ignore' });
+
+  expect(await once(child, 'exit')).toEqual([7, null]);
+});
+
 it('rejects pending and later texts when the embedder is closed', async () => {
   await shared.ready();
-  const embedding = shared.embed(Array.from({ length: 50 }, () => prose));
+  const embedding = shared.embed(Array.from({ length: 50 }, () => prose.repeat(20)));
   embedding.catch(() => undefined);
 
   await shared.close();

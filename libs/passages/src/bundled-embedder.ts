@@ -1,47 +1,52 @@
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { memoryLimitBytes } from '@parley/background/memory-limit';
-import { type Embedder, EmbedderUnavailable } from './embedder';
 import { Semaphore } from '@parley/background/semaphore';
-import { textWindows } from './text-windows';
+import { workerFile } from '@parley/background/worker-file';
+import { type Embedder, EmbedderUnavailable } from './embedder';
+import { NativeCalls } from './native-calls';
+import { readTokenTable } from './token-table';
 import { toUnit } from './vectors';
 
-/** Characters per window. The model truncates its input at 128 tokens, about this much English prose. */
-export const windowCharacters = 500;
+/** Measured memory of a thread (150 to 185 MB), and of the table that all threads share. */
+const [threadBytes, sharedBytes] = [180_000_000, 66_000_000];
 
-/** Memory of a thread with the model, measured at 180 MB. */
-const threadBytes = 200_000_000;
+const platform = `${process.platform}-${process.arch}`;
+/** onnxruntime-node has libraries for these. */
+const platforms = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin-arm64'];
 
-export const bundledModel = 'universal-sentence-encoder-lite';
+export const bundledModel = 'universal-sentence-encoder-multilingual-3';
 
 /** Models of former versions, which are no longer bundled. */
 export const retiredModels = ['universal-sentence-encoder-lite'];
 
 export interface BundledEmbedderOptions {
-  /** Default: `threadsFor` this machine. A thread takes 50 ms per window. */
+  /** Default: `threadsFor` this machine. */
   threads?: number;
 }
 
 /** Default number of threads: leaves one core to the event loop and two thirds of the memory limit to everything else. */
 export function threadsFor(cores: number, limitBytes: number): number {
-  return Math.max(1, Math.min(cores - 1, Math.floor(limitBytes / 3 / threadBytes)));
+  return Math.max(1, Math.min(cores - 1, Math.floor((limitBytes / 3 - sharedBytes) / threadBytes)));
 }
 
 /**
- * Bundled English model (Universal Sentence Encoder Lite) on worker threads, which start on first use and are replaced
- * when they die. A text longer than the model's input is split into windows, and its vector is their mean.
+ * Bundled model for many languages (Universal Sentence Encoder multilingual 3) on worker threads, which start on first use
+ * and are replaced when they die. A text of any length is one input.
  */
 export class BundledEmbedder implements Embedder {
   readonly model = bundledModel;
   readonly dimensions = 512;
   private readonly slots: Semaphore;
-  private readonly workers = new Set<Worker>();
+  private readonly workers = new Map<Worker, NativeCalls>();
   private readonly idle: Worker[] = [];
+  private readonly refuseCalls = () => this.workers.forEach((calls) => calls.refuse());
+  private table?: Promise<SharedArrayBuffer>;
   private closed = false;
 
   constructor({ threads = threadsFor(availableParallelism(), memoryLimitBytes()) }: BundledEmbedderOptions = {}) {
     this.slots = new Semaphore(threads);
+    process.once('exit', this.refuseCalls);
   }
 
   async ready(): Promise<void> {
@@ -49,23 +54,18 @@ export class BundledEmbedder implements Embedder {
   }
 
   async embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
-    const windows = texts.flatMap((text, position) =>
-      textWindows(text, windowCharacters).map((window) => ({ position, window })),
-    );
-    const vectors = await this.slots.map(windows, ({ window }) => this.embedWindow(window), signal);
-    const sums = texts.map(() => new Float32Array(this.dimensions));
-    windows.forEach(({ position, window }, i) => add(sums[position]!, vectors[i]!, window.length));
-    return sums.map(toUnitVector);
+    const vectors = await this.slots.map(texts, (text) => this.embedOne(text), signal);
+    return vectors.map(toUnitVector);
   }
 
   async close(): Promise<void> {
     this.closed = true;
-    await Promise.all([...this.workers].map((worker) => worker.terminate()));
+    this.refuseCalls();
+    process.off('exit', this.refuseCalls);
+    await Promise.all([...this.workers.keys()].map((worker) => worker.terminate()));
   }
 
-  private async embedWindow(window: string): Promise<Float32Array> {
-    // The model fails for a text without tokens; a space is one.
-    const text = window || ' ';
+  private async embedOne(text: string): Promise<Float32Array> {
     try {
       return await this.runOnWorker(text);
     } catch {
@@ -75,8 +75,13 @@ export class BundledEmbedder implements Embedder {
 
   /** Runs on an idle or new thread. The semaphore slot held by the caller guarantees that there is one. */
   private async runOnWorker(text: string): Promise<Float32Array> {
+    if (!platforms.includes(platform))
+      throw new EmbedderUnavailable(
+        `The bundled embedding model does not run on ${platform}, but on ${platforms.join(', ')}. Set EMBEDDINGS_URL.`,
+      );
+    const table = await this.readTable();
     if (this.closed) throw new EmbedderUnavailable('The embedder is closed.');
-    const worker = this.idle.pop() ?? this.startWorker();
+    const worker = this.idle.pop() ?? this.startWorker(table);
     const vector = await new Promise<Float32Array>((resolve, reject) => {
       let cause: unknown;
       const onError = (error: unknown) => (cause = error);
@@ -94,9 +99,22 @@ export class BundledEmbedder implements Embedder {
     return vector;
   }
 
-  private startWorker(): Worker {
-    const worker = new Worker(join(__dirname, 'bundled-embedder.worker.js'));
-    this.workers.add(worker);
+  private async readTable(): Promise<SharedArrayBuffer> {
+    this.table ??= readTokenTable();
+    try {
+      return await this.table;
+    } catch (error) {
+      this.table = undefined;
+      throw error;
+    }
+  }
+
+  private startWorker(table: SharedArrayBuffer): Worker {
+    const calls = new NativeCalls();
+    const worker = new Worker(workerFile(__dirname, 'bundled-embedder.worker'), {
+      workerData: { table, calls: calls.memory },
+    });
+    this.workers.set(worker, calls);
     // Without a listener the error would end this process. The pending call reports it as its cause.
     worker.on('error', () => undefined);
     worker.once('exit', () => {
@@ -108,12 +126,8 @@ export class BundledEmbedder implements Embedder {
   }
 }
 
-function add(sum: Float32Array, vector: Float32Array, weight: number): void {
-  for (let i = 0; i < sum.length; i++) sum[i]! += vector[i]! * Math.max(1, weight);
-}
-
-function toUnitVector(sum: Float32Array): Float32Array {
-  const unit = toUnit(sum);
+function toUnitVector(vector: Float32Array): Float32Array {
+  const unit = toUnit(vector);
   if (!unit) throw new EmbedderUnavailable('The embedding model returned a zero or non-finite vector.');
   return unit;
 }

@@ -25,7 +25,8 @@ export class PassagesConfig extends ServiceConfig {
   @Env({
     env: 'EMBEDDINGS_URL',
     type: url('http', 'https'),
-    about: 'URL of a server with an OpenAI-compatible `/v1/embeddings`. Without it, the bundled English model is used.',
+    about:
+      'URL of a server with an OpenAI-compatible `/v1/embeddings`. Without it, the bundled model for 15 languages is used.',
     optional: true,
   })
   embeddingsUrl?: string;
@@ -48,7 +49,7 @@ export class PassagesConfig extends ServiceConfig {
     env: 'EMBEDDINGS_THREADS',
     type: integer(1, 256),
     about:
-      'Threads that the bundled model runs on, each as fast as one core and with 200 MB of memory. Unset, they leave a core and two thirds of the memory of a container to all else. A worker on a machine of its own may use all.',
+      'Threads that the bundled model runs on, each as fast as one core and with 180 MB of memory, beside 66 MB for all. Unset, they leave a core and two thirds of the memory of a container to all else. A worker on a machine of its own may use all.',
     optional: true,
     defaultText: "one less than the machine's cores, or fewer",
   })

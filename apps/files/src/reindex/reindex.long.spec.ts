@@ -356,9 +356,13 @@ it('fills the bundled model by a re-index when that is the next one', async () =
   await restart({ ...before, nextEmbeddingsUrl: 'bundled' });
   await upload(newBot(), 'a.txt', 'word here');
 
-  const { points, passages } = await pointsAndPassages('universal-sentence-encoder-lite');
+  const { points, passages } = await pointsAndPassages('universal-sentence-encoder-multilingual-3');
   expect(points).toEqual(passages);
-  expect(await advance()).toMatchObject({ model: 'universal-sentence-encoder-lite', left: 0, isComplete: true });
+  expect(await advance()).toMatchObject({
+    model: 'universal-sentence-encoder-multilingual-3',
+    left: 0,
+    isComplete: true,
+  });
 });
 
 it('writes to one Qdrant collection per model, and removes from both, also after the switch', async () => {
