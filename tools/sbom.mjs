@@ -6,6 +6,15 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
+/** Its files are in libs/passages/model, not in a package. */
+const embeddingModel = {
+  'bom-ref': 'universal-sentence-encoder-multilingual@3',
+  type: 'machine-learning-model',
+  name: 'universal-sentence-encoder-multilingual',
+  version: '3',
+  licenses: [{ license: { id: 'Apache-2.0' } }],
+};
+
 /** Direct dependencies that a bill of materials lacks in their version. */
 function missing(bill, dependencies) {
   const named = new Set((bill.components ?? []).map(nameOf));
@@ -25,6 +34,7 @@ function shipped(bill, packages) {
     .map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`);
   const wanted = new Set(names);
   const components = bill.components.filter((component) => wanted.has(nameOf(component)));
+  components.push(embeddingModel);
   const refs = new Set([bill.metadata.component['bom-ref'], ...components.map((component) => component['bom-ref'])]);
   const dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
