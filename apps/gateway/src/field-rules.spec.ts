@@ -178,6 +178,7 @@ const limits: [line: string, field: string, value: unknown, problem: string][] =
   ['GET /v1/files/{id}', 'id', text(2001), '$ must be at most 2000 characters'],
   ['GET /v1/files/search', 'query', undefined, '$ is missing'],
   ['GET /v1/files/search', 'limit', '51', '$ must be an integer from 1 to 50'],
+  ['GET /v1/files/search', 'minScore', '1.01', '$ must be a number from 0 to 1'],
   [
     'POST /v1/files/{idOrKey}/{destinationKey}',
     'x-destination-bot-id',

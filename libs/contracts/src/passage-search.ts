@@ -1,7 +1,7 @@
 import { IsIn, IsInt, IsNumber, IsString } from 'class-validator';
 import { JsonObject, ListOf, MapOf, Nested, Optional } from './fields';
 import { PassageMeta } from './passages';
-import { QueryBoolean, QueryInteger, QueryString, QueryTags, type TagQuery } from './query-fields';
+import { QueryBoolean, QueryInteger, QueryShare, QueryString, QueryTags, type TagQuery } from './query-fields';
 
 export const maxFoundPassages = 50;
 /** Most context passages on each side. */
@@ -13,6 +13,12 @@ export class SearchFiles {
 
   /** Default: 20. */
   @QueryInteger({ min: 1, max: maxFoundPassages }) limit?: number;
+
+  /**
+   * Least `score` of a passage. With a model whose scores are not calibrated, the least share of the query's words that
+   * the passage must have, weighted by their rarity.
+   */
+  @QueryShare() minScore?: number;
 
   /** Neighbouring passages on each side, for `withContext` and `consolidate`. Default: 1. */
   @QueryInteger({ min: 0, max: maxContextDepth }) contextDepth?: number;
@@ -54,7 +60,7 @@ export class PassageFile {
 export class FoundPassage {
   @IsString() content!: string;
 
-  /** From 0 to 1, which is the first rank both by meaning and by keywords. */
+  /** Relevance from 0 to 1, which is the passage itself. Does not depend on the other passages. */
   @IsNumber() score!: number;
 
   @Nested(PassageMeta) meta!: PassageMeta;
@@ -64,4 +70,10 @@ export class FoundPassage {
 
 export class FoundPassages {
   @ListOf(FoundPassage) passages!: FoundPassage[];
+
+  /**
+   * Score below which a passage hardly answers the query, measured for the embedding model. Absent when the scores of
+   * the model are not calibrated.
+   */
+  @Optional() @IsNumber() leastScore?: number;
 }

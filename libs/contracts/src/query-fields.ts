@@ -63,6 +63,16 @@ export function QueryInteger(options: { min: number; max: number; required?: boo
   });
 }
 
+/** Number from 0 to 1, such as `0.35`. */
+export function QueryShare(): PropertyDecorator {
+  return source('query', { type: 'number', minimum: 0, maximum: 1 }, false, (text, name) => {
+    const value = single(text, name);
+    const number = /^\d{0,2}(\.\d{1,15})?$/.test(value) ? Number(value) : NaN;
+    if (!(number >= 0 && number <= 1)) throw new FieldProblem(`${name} must be a number from 0 to 1`);
+    return number;
+  });
+}
+
 /** Exactly `true` or `false`. */
 export function QueryBoolean(): PropertyDecorator {
   return source('query', { type: 'boolean' }, false, (text, name) => {

@@ -68,7 +68,11 @@ export class FoundPassagesRepository {
    * that a passage and its neighbours are of one version. Indexes passage_id and the primary keys, hit by hit: a join
    * that Postgres plans without statistics reads all passages of the bot.
    */
-  listVisibleHits(scope: FileScope, hits: PassageHit[], { tags, depth, limit }: PassageFilter): Promise<FoundRow[]> {
+  listVisibleHits(
+    scope: FileScope,
+    hits: Omit<PassageHit, 'words'>[],
+    { tags, depth, limit }: PassageFilter,
+  ): Promise<FoundRow[]> {
     if (hits.length === 0) return Promise.resolve([]);
     const values: unknown[] = [hits.map(({ id }) => id), hits.map(({ score }) => score), depth, limit];
     return this.database.query<FoundRow>(

@@ -32,7 +32,7 @@ export function fuse<Item extends { id: string }>(
   { nearest, worded }: Candidates<Item>,
   corpus: Corpus,
   limit: number,
-): { item: Item; score: number }[] {
+): { item: Item; score: number; words: number }[] {
   const bm25Of = new Map(worded.map(({ item, bm25 }) => [item.id, bm25]));
   const cosines = new Map(worded.map(({ item, cosine = 0 }) => [item.id, { item, cosine }]));
   for (const each of nearest) cosines.set(each.item.id, each);
@@ -40,7 +40,8 @@ export function fuse<Item extends { id: string }>(
   return [...cosines.values()]
     .map(({ item, cosine }) => {
       const share = Math.min(1, (bm25Of.get(item.id) ?? 0) / highest);
-      return { item, score: 1 - (1 - cosine) * (1 - share) ** wordExponent };
+      const words = 1 - (1 - share) ** wordExponent;
+      return { item, score: 1 - (1 - cosine) * (1 - words), words };
     })
     .sort((a, b) => b.score - a.score || (a.item.id < b.item.id ? -1 : 1))
     .slice(0, limit);

@@ -5,7 +5,7 @@ import type { PassageHit, PassageQuery } from './passage-index';
 import type { PointBlock, Postings } from './point-block';
 import { dot } from './vectors';
 
-type Item = Omit<PassageHit, 'score'>;
+type Item = Omit<PassageHit, 'score' | 'words'>;
 
 interface Matches {
   block: PointBlock;
@@ -64,7 +64,7 @@ export class HybridRanking {
       worded: best.ranked().map(({ item, score }) => ({ ...item, bm25: score })),
     };
     const ranked = fuse(candidates, { terms, points: this.considered }, limit);
-    return ranked.map(({ item, score }) => ({ ...item, score }));
+    return ranked.map(({ item, ...scores }) => ({ ...item, ...scores }));
   }
 
   private countTerms(block: PointBlock, dead?: Uint8Array): void {

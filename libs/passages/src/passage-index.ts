@@ -37,6 +37,8 @@ export interface PassageHit {
   contentVersion: string;
   /** Relevance, see `fuse`: at least the cosine similarity, and 1 at most. */
   score: number;
+  /** Relevance by words alone, from 0 to 1. */
+  words: number;
 }
 
 export interface KnownModel {

@@ -176,7 +176,7 @@ export class QdrantIndex implements PassageIndex {
       { terms, points },
       limit,
     );
-    return fused.map(({ item, score }) => ({ ...item, score }));
+    return fused.map(({ item, ...scores }) => ({ ...item, ...scores }));
   }
 
   async searchWords(botId: string, model: KnownModel, query: WordQuery): Promise<PassageHit[]> {
@@ -191,7 +191,7 @@ export class QdrantIndex implements PassageIndex {
       this.unlessMissing('count', collection, this.counting({ must: [isOfBot(botId)] }), signal),
     ]);
     const candidates = { nearest: [], worded: worded.map(({ item, score }) => ({ item, bm25: score })) };
-    return fuse(candidates, { terms, points }, limit).map(({ item, score }) => ({ ...item, score }));
+    return fuse(candidates, { terms, points }, limit).map(({ item, ...scores }) => ({ ...item, ...scores }));
   }
 
   async dropTenant(botId: string): Promise<void> {
@@ -390,7 +390,7 @@ export class QdrantIndex implements PassageIndex {
 }
 
 interface Scored {
-  item: Omit<PassageHit, 'score'>;
+  item: Omit<PassageHit, 'score' | 'words'>;
   score: number;
 }
 

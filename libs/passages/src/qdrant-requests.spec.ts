@@ -293,8 +293,14 @@ describe('search', () => {
     const hits = await index.search(bot, query({ text: 'hello', limit: 2 }));
 
     expect(hits).toEqual([
-      { id: 'a', fileId: 'file_a', contentVersion: 'v1', score: 0.75 },
-      { id: 'c', fileId: 'file_a', contentVersion: 'v1', score: expect.closeTo(1 - 0.75 * 0.5 ** 1.5, 9) as number },
+      { id: 'a', fileId: 'file_a', contentVersion: 'v1', score: 0.75, words: 0 },
+      {
+        id: 'c',
+        fileId: 'file_a',
+        contentVersion: 'v1',
+        score: expect.closeTo(1 - 0.75 * 0.5 ** 1.5, 9) as number,
+        words: expect.closeTo(1 - 0.5 ** 1.5, 9) as number,
+      },
     ]);
   });
 

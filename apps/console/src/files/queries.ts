@@ -9,6 +9,9 @@ export type ShownFile = File & {
   indexing?: { stage: string; percentage: number; attempts: number; lastError?: string };
 };
 
+/** With the field that Parley adds: see docs/search.md. */
+type Found = Awaited<ReturnType<Client['searchFiles']>> & { leastScore?: number };
+
 const busyMs = 1_000;
 const unfinished = ['upload_pending', 'upload_completed', 'indexing_pending'];
 
@@ -78,6 +81,9 @@ export type SearchInput = Parameters<Client['searchFiles']>[0];
 export const searchQuery = (botId: string, input: SearchInput) =>
   queryOptions({
     queryKey: [botId, 'search', input],
-    queryFn: async () => (await clientOf({ botId }).searchFiles(input)).passages,
+    queryFn: async () => {
+      const found: Found = await clientOf({ botId }).searchFiles(input);
+      return found;
+    },
     enabled: input.query !== '',
   });

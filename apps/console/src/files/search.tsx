@@ -37,7 +37,7 @@ export function Search(bot: { workspaceId: string; botId: string }) {
       </form>
       {query !== '' && (
         <Loaded query={found}>
-          {(passages) =>
+          {({ passages, leastScore }) =>
             passages.length === 0 ? (
               <Empty title="Nothing found">Only indexed files are searched. Try other words.</Empty>
             ) : (
@@ -53,6 +53,7 @@ export function Search(bot: { workspaceId: string; botId: string }) {
                       </PageLink>
                       <Text size="sm">
                         Rank {index + 1}, score {score.toFixed(3)}
+                        {leastScore !== undefined && score < leastScore && ', hardly relevant'}
                       </Text>
                     </Group>
                   }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { files } from '@parley/contracts/files';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
 import type { PassageIndex } from '@parley/passages/passage-index';
@@ -38,7 +39,7 @@ afterAll(async () => {
   await rm(blobsDir, { recursive: true, force: true });
 });
 
-it('finds a paraphrased passage with the bundled model', async () => {
+it('finds a paraphrased passage with the bundled model, in another language too, and nothing for nonsense', async () => {
   const bot = new BotFiles(service);
   const page = `# House rules
 
@@ -68,4 +69,9 @@ We serve coffee, eggs and fresh bread from seven in the morning.
   const [best] = await points.search(bot.id, { vector: vector!, terms: documentTerms(question), limit: 1 });
 
   expect(passages.find((passage) => passage.id === best?.id)?.content).toContain('Dogs and cats');
+  const ask = (query: string, minScore?: number) => bot.ask(files.search, { query, minScore, limit: 1 });
+  const { leastScore, passages: found } = await ask('Darf ich meinen Hund mitbringen?');
+  expect(found).toMatchObject([{ content: expect.stringContaining('Dogs and cats') as string }]);
+  expect(found[0]!.score).toBeGreaterThan(leastScore!);
+  expect((await ask('quantum chromodynamics of penguins', leastScore)).passages).toEqual([]);
 });

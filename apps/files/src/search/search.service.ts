@@ -4,6 +4,7 @@ import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { FoundPassages, SearchFiles } from '@parley/contracts/passage-search';
 import { type FileScope, fileScopeOf } from '@parley/file-store/file-scope';
 import { FoundPassagesRepository, type FoundRow } from '@parley/file-store/found-passages.repository';
+import { leastScoreOf } from '@parley/passages/calibration';
 import { type Embedder, EmbedderRefused } from '@parley/passages/embedder';
 import { IndexHealth } from '@parley/passages/index-health';
 import { queryTerms } from '@parley/passages/lexicon';
@@ -40,11 +41,20 @@ export class SearchService {
     const rows = await this.find(scope, query, signal).catch((error: unknown) => {
       throw signal.aborted ? unavailable('The search took too long. Try again in a moment.', error) : error;
     });
-    return { passages: query.consolidate ? consolidated(rows, query) : rows.map((row) => toFoundPassage(row, query)) };
+    const passages = query.consolidate ? consolidated(rows, query) : rows.map((row) => toFoundPassage(row, query));
+    const leastScore = leastScoreOf(this.model.model);
+    return { passages, ...(leastScore !== undefined && { leastScore }) };
   }
 
   private async find(scope: FileScope, query: SearchFiles, signal: AbortSignal): Promise<FoundRow[]> {
-    const { limit = defaultLimit, tags, contextDepth = defaultContextDepth, withContext, consolidate } = query;
+    const {
+      limit = defaultLimit,
+      minScore = 0,
+      tags,
+      contextDepth = defaultContextDepth,
+      withContext,
+      consolidate,
+    } = query;
     const depth = withContext || consolidate ? contextDepth : 0;
     // Prefilter: otherwise nearer passages of unreadable files would crowd out the readable ones.
     const fileIds = await this.passages.listFewFileIds(scope);
@@ -55,9 +65,16 @@ export class SearchService {
       const asked = Math.min(candidates, mostCandidates);
       const hits = await this.hits(scope.botId, { vector, terms, tags, fileIds, limit: asked, signal });
       if (hits.length === 0) await this.checkEmpty(scope, query);
-      const found = await this.passages.listVisibleHits(scope, hits.map(inUnits), { tags, depth, limit });
-      if (found.length === limit || hits.length < asked || asked === mostCandidates) return found;
+      const good = hits.filter((hit) => this.isGood(hit, minScore));
+      const found = await this.passages.listVisibleHits(scope, good.map(inUnits), { tags, depth, limit });
+      const isExhausted = hits.length < asked || asked === mostCandidates || good.length < hits.length;
+      if (found.length === limit || isExhausted) return found;
     }
+  }
+
+  /** The cosines of a model that is not calibrated say too little: only words count. */
+  private isGood({ score, words }: PassageHit, minScore: number): boolean {
+    return (leastScoreOf(this.model.model) === undefined ? words : score) >= minScore;
   }
 
   /** With those that only a former model has, found by words. */

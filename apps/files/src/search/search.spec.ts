@@ -138,6 +138,20 @@ const letters = (n: number) => String.fromCharCode(97 + (n % 26)).repeat(3 + n);
 const paragraphs = (count: number) => Array.from({ length: count }, (_, n) => `Paragraph ${n} says ${letters(n)}.`);
 
 describe('search results', () => {
+  it('returns no passage below a least score of words when the scores of the model are not calibrated', async () => {
+    const bot = newBot();
+    await store(bot, 'a.txt', [...paragraphs(30), 'A zebra in the zoo.']);
+    const ask = (query: string, minScore?: number) => bot.ask(files.search, { query, minScore });
+
+    const all = await ask('A zebra in the zoo');
+    const good = await ask('A zebra in the zoo', 0.3);
+
+    expect(all.passages).toHaveLength(20);
+    expect(all).not.toHaveProperty('leastScore');
+    expect(good.passages.map(({ content }) => content)).toEqual(['A zebra in the zoo.']);
+    expect((await ask('quantum chromodynamics', 0.3)).passages).toEqual([]);
+  });
+
   it('returns the best results first with scores from 0 to 1, where 1 is the passage itself', async () => {
     const bot = newBot();
     await store(bot, 'a.txt', paragraphs(30));

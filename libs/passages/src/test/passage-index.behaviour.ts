@@ -52,6 +52,7 @@ export function describePassageIndex(open: () => PassageIndex, openModel: () => 
       fileId: 'file_x',
       contentVersion: 'v7',
       score: expect.any(Number) as number,
+      words: 0,
     });
     expect(hit!.score).toBeGreaterThan(0);
   });
