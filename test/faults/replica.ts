@@ -7,6 +7,8 @@ import { baseEnvironment } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
 
 const startTimeoutMs = 120_000;
+/** A large young generation from the beginning saves a sixth of the processor time of a start. */
+const startFlag = '--min-semi-space-size=16';
 
 /** Process of an app; keeps its port over restarts. */
 export class Replica {
@@ -54,7 +56,7 @@ export class Replica {
   }
 
   launch(): Promise<unknown> {
-    const [program, ...args] = [...this.wrapper, process.execPath, `dist/apps/${this.name}/src/main.js`];
+    const [program, ...args] = [...this.wrapper, process.execPath, startFlag, `dist/apps/${this.name}/src/main.js`];
     const child = spawn(program, args, {
       env: { ...baseEnvironment(), ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],

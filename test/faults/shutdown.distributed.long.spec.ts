@@ -252,7 +252,7 @@ suite('two replicas of each app that has requests', () => {
     embeddings = await EmbeddingServer.start();
     fleet = await Fleet.start({
       replicas: 2,
-      replicasOf: { hub: 1, tables: 1, chat: 1, runtime: 1, runner: 1 },
+      replicasOf: { hub: 1, tables: 0, chat: 0, runtime: 0, runner: 0 },
       env: {
         SWEEP_INTERVAL_MS: '500',
         EMBEDDINGS_URL: embeddings.url,

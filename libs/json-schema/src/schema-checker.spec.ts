@@ -82,7 +82,7 @@ describe('checking a value against a schema', () => {
 
 describe('checking while slow checks take all child processes', () => {
   function busyChecker(limits: { deadlineMs: number; maxWaitingEach?: number }) {
-    const checker = new SchemaChecker({ processorMs: 1_500, ...limits });
+    const checker = new SchemaChecker({ processorMs: 500, ...limits });
     const busy = Promise.all([checker.firstProblem('one', [slow]), checker.firstProblem('two', [slow])]);
     return { checker, busy };
   }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -130,6 +130,14 @@ export class NatsServer {
   /** Deletes every stream, like a lost disk. Only after `kill`. */
   async wipe(): Promise<void> {
     await rm(join(this.folder, 'data'), { recursive: true, force: true });
+  }
+
+  /** Deletes the folder of a consumer, which the running server keeps in memory and can no longer store. */
+  async damageConsumer(stream: string, name: string): Promise<void> {
+    const accounts = join(this.folder, 'data', 'jetstream');
+    for (const account of await readdir(accounts)) {
+      await rm(join(accounts, account, 'streams', stream, 'obs', name), { recursive: true, force: true });
+    }
   }
 
   /** Copies the data folder. Only after `kill`. */

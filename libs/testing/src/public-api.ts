@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import type { DynamicModule } from '@nestjs/common';
 import type { Client } from '@botpress/client';
+import { Outbox } from '@parley/events/outbox';
+import { Database } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import type { Role } from '@parley/contracts/caller';
+import type { Event } from '@parley/contracts/operation';
 import { newToken, operatorToken } from '@parley/secrets/token';
 import { ProcessConfig, ServiceConfig } from '@parley/service/config';
 import type { Platform } from '@parley/service/platform';
@@ -58,6 +61,8 @@ export interface PublicApi extends RunningService {
   client(token: string, workspaceId?: string, botId?: string): Client;
   send(line: string, options?: SendOptions): Promise<TestResponse>;
   sql<T = Record<string, unknown>>(text: string, values?: unknown[]): Promise<T[]>;
+  /** Publishes an event at once. A row that a test inserts into an outbox is found after five seconds. */
+  publish<D>(event: Event<D>, data: D): Promise<void>;
 }
 
 /** App with the settings of admin, further defaults of its own config class, and these changes. */
@@ -122,6 +127,11 @@ export async function startPublicApi(
     client,
     send,
     sql,
+    publish: async (event, data) => {
+      const [, adminApp] = service.apps;
+      const outbox = adminApp!.get(Outbox, { strict: false });
+      await adminApp!.get(Database, { strict: false }).transaction((tx) => outbox.add(tx, event, data));
+    },
     newAccount: () => newAccount(service.url, operator),
     addMember: async (workspaceId, accountId, role) => {
       await sql('INSERT INTO admin.workspace_member (id, workspace_id, account_id, role) VALUES ($1, $2, $3, $4)', [

@@ -358,6 +358,22 @@ suite('Events over JetStream', () => {
     await waitFor(() => tough.ids().includes(`${subject}-2`));
   });
 
+  it('replaces a consumer whose folder the server has lost, and delivers its events again', async () => {
+    const subject = newSubject();
+    const [running, starting] = [await join(), await join()];
+    const tough = consumerOf(subject);
+    await running.events.consume(tough.consumer);
+    await running.events.publish(eventsOf(subject, 1));
+    await waitFor(() => tough.deliveries.length === 1);
+
+    await server.damageConsumer('PARLEY', durableOf(tough));
+    await starting.events.consume(tough.consumer);
+    await running.events.publish(eventsOf(subject, 1, 2));
+
+    await waitFor(() => tough.deliveries.length === 3);
+    expect(tough.ids().sort()).toEqual([`${subject}-1`, `${subject}-1`, `${subject}-2`]);
+  });
+
   it('continues to deliver events after their stream was deleted', async () => {
     const subject = newSubject();
     const { events } = await join();

@@ -17,7 +17,7 @@ import {
 import { isMissing, type NatsLink } from './nats-connection';
 import { durableName, eventSubject, eventStream, pullRequest, repeatSubject } from './subjects';
 import { PullConsumer } from './pull-consumer';
-import { type Durable, durableConfig, durablesOf, eventStreamConfig, unlessGone } from './streams';
+import { type Durable, durableConfig, durablesOf, eventStreamConfig, putDurable, unlessGone } from './streams';
 
 const messageIdHeader = 'Nats-Msg-Id';
 const eventIdHeader = 'parley-event-id';
@@ -202,8 +202,12 @@ export class JetStreamEvents implements EventStream {
 
   private async ensureDurable(durable: Durable): Promise<void> {
     await this.ensureStream();
-    const { consumers } = await this.manager();
-    await consumers.add(eventStream, durableConfig(durable, this.timing.ackWaitMs));
+    const damage = await putDurable(await this.manager(), durableConfig(durable, this.timing.ackWaitMs));
+    if (!damage) return;
+    this.logger.warn(
+      { err: damage, consumer: durable.name },
+      'consumer of NATS was damaged and has been replaced: all stored events are delivered again, and those already handled are dropped',
+    );
   }
 
   /** Sends no request (`checkAPI` is false). */

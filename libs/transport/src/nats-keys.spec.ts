@@ -16,6 +16,8 @@ describe('the key of a service of its own', () => {
       '$JS.ACK.PARLEY.reports-count.>',
       '$JS.API.CONSUMER.CREATE.PARLEY.reports-count-again.events.again.reports-count',
       '$JS.API.CONSUMER.CREATE.PARLEY.reports-count.events.files.uploaded',
+      '$JS.API.CONSUMER.DELETE.PARLEY.reports-count',
+      '$JS.API.CONSUMER.DELETE.PARLEY.reports-count-again',
       '$JS.API.CONSUMER.MSG.NEXT.PARLEY.reports-count',
       '$JS.API.CONSUMER.MSG.NEXT.PARLEY.reports-count-again',
       '$JS.API.DIRECT.GET.PARLEY_BODIES.bodies.reports.*.*',

@@ -2,10 +2,12 @@ import { connect, headers, type NatsConnection, nkeyAuthenticator, nanos, nkeys 
 import { admin } from '@parley/contracts/admin/admin';
 import { type AppName, nothing } from '@parley/contracts/apps/app';
 import { allConsumers, apps } from '@parley/contracts/apps/apps';
+import { dropWorkspace } from '@parley/contracts/admin/workspaces';
 import { files } from '@parley/contracts/files';
 import { instanceOperation, operationsOf } from '@parley/contracts/operation';
 import { hasNatsServer, NatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
+import { JetStreamEvents } from './jetstream-events';
 import { ParleyClient } from './parley-client';
 import { NatsLink } from './nats-connection';
 import { NatsDriver } from './nats-driver';
@@ -18,12 +20,13 @@ const suite = hasNatsServer() ? describe : describe.skip;
 const names = Object.keys(apps) as AppName[];
 
 let server: NatsServer;
+const former = nkeys.createUser();
 const links: NatsLink[] = [];
 const intruders: NatsConnection[] = [];
 
 beforeAll(async () => {
   if (!hasNatsServer()) return;
-  server = await NatsServer.startSecured();
+  server = await NatsServer.startSecured(formerUser());
   for await (const _line of new StreamUpkeep(await linkOf('operator')).bringUpToDate(allConsumers, 1));
 });
 
@@ -32,8 +35,15 @@ afterAll(async () => {
   await server?.stop();
 });
 
-async function linkOf(name: string): Promise<NatsLink> {
-  const { NATS_CA_FILE: caFile, [seedVariable(name)]: seed } = server.access;
+/** The app hub with the permissions of a version that could not delete its consumers. */
+function formerUser(): string {
+  const permissions = permissionsOf('hub', apps.hub);
+  const publish = permissions.publish.filter((subject) => !subject.includes('CONSUMER.DELETE'));
+  return userOf('hub of a former version', { ...permissions, publish }, former.getPublicKey());
+}
+
+async function linkOf(name: string, seed = server.access[seedVariable(name)]): Promise<NatsLink> {
+  const { NATS_CA_FILE: caFile } = server.access;
   const link = await NatsLink.open(server.url, name, silent, { seed, caFile });
   links.push(link);
   return link;
@@ -82,6 +92,24 @@ async function storedSubjects(): Promise<string[]> {
   const manager = await (await linkOf('operator')).connection.jetstreamManager();
   const { state } = await manager.streams.info('PARLEY', { subjects_filter: '>' });
   return Object.keys(state.subjects ?? {});
+}
+
+async function changesByUpkeep(): Promise<string[]> {
+  const changes: string[] = [];
+  for await (const line of new StreamUpkeep(await linkOf('operator')).bringUpToDate(allConsumers, 1)) {
+    if (!line.endsWith(': up to date')) changes.push(line);
+  }
+  return changes;
+}
+
+/** A consumer of hub whose folder the server has lost, and the events as hub sees them. */
+async function damagedConsumer(seed?: string) {
+  await server.damageConsumer('PARLEY', 'hub-dropWorkspace');
+  const events = new JetStreamEvents(await linkOf('hub', seed), 1, silent);
+  const { name, event } = dropWorkspace;
+  const deadLetter = async () => undefined;
+  const consumer = { name, subject: event.subject, concurrency: 1, maxDeliveries: 1, handle: deadLetter, deadLetter };
+  return { events, consumer };
 }
 
 const emptyAnswer = { head: 'ok', body: '{}' };
@@ -248,19 +276,36 @@ suite('A NATS server with the deployed permissions', () => {
     expect(consumers).toHaveLength(2 * allConsumers.length);
   });
 
+  it('lets an app replace a damaged consumer', async () => {
+    const { events, consumer } = await damagedConsumer();
+
+    await events.consume(consumer);
+
+    expect(await changesByUpkeep()).toEqual([]);
+    await events.drain();
+  });
+
+  it('names what to do to an app that may not delete its damaged consumer, and lets the operator replace it', async () => {
+    const { events, consumer } = await damagedConsumer(Buffer.from(former.getSeed()).toString());
+
+    await expect(events.consume(consumer)).rejects.toThrow(
+      /^NATS cannot store its consumer "hub-dropWorkspace" \(.*meta\.inf.*\), .*run "npm run streams"/,
+    );
+
+    expect(await changesByUpkeep()).toEqual([
+      expect.stringMatching(/^consumer hub-dropWorkspace: replaced, since it was damaged \(.*\)$/),
+    ]);
+    await events.consume(consumer);
+    await events.drain();
+  });
+
   it('updates a stream and a consumer with another configuration, and reports the changes', async () => {
-    const operator = await linkOf('operator');
-    const manager = await operator.connection.jetstreamManager();
+    const manager = await (await linkOf('operator')).connection.jetstreamManager();
     const { config } = await manager.streams.info('PARLEY');
     await manager.streams.update('PARLEY', { ...config, max_age: nanos(3_600_000) });
     await manager.consumers.update('PARLEY', 'files-worker-index', { max_ack_pending: 5 });
 
-    const changed: string[] = [];
-    for await (const line of new StreamUpkeep(operator).bringUpToDate(allConsumers, 1)) {
-      if (!line.endsWith(': up to date')) changed.push(line);
-    }
-
-    expect(changed).toEqual([
+    expect(await changesByUpkeep()).toEqual([
       expect.stringMatching(/^stream PARLEY: changed max_age from 3600000000000 to 259200000000000$/),
       expect.stringMatching(/^consumer files-worker-index: changed max_ack_pending from 5 to 1000$/),
     ]);

@@ -105,6 +105,8 @@ function eventsOf({ publishes, consumes, republishes = consumes }: App): string[
 function consumption({ name, subject }: Durable): string[] {
   return [
     `$JS.API.CONSUMER.CREATE.${eventStream}.${name}.${subject}`,
+    // To replace a damaged one. It takes nothing from an app that may acknowledge all events of this consumer.
+    `$JS.API.CONSUMER.DELETE.${eventStream}.${name}`,
     pullRequest(name),
     `$JS.ACK.${eventStream}.${name}.>`,
   ];

@@ -1,5 +1,6 @@
 import {
   AckPolicy,
+  type ConsumerAPI,
   type ConsumerConfig,
   DeliverPolicy,
   DiscardPolicy,
@@ -28,6 +29,10 @@ export interface Durable {
 }
 
 type StreamSettings = Partial<StreamConfig> & { name: string };
+type DurableSettings = Partial<ConsumerConfig> & { durable_name: string };
+
+/** JetStream's error code for a consumer that could not be created or changed. */
+const consumerNotStored = 10012;
 
 /** Configuration of the event stream. Reasons for each value: docs/decisions/0032-nats-permissions.md. */
 export function eventStreamConfig(replicas: number): StreamSettings {
@@ -72,7 +77,7 @@ export function durablesOf(consumer: string, subject: string): { events: Durable
   };
 }
 
-export function durableConfig({ name, subject }: Durable, waitMs = ackWaitMs): Partial<ConsumerConfig> {
+export function durableConfig({ name, subject }: Durable, waitMs = ackWaitMs): DurableSettings {
   return {
     durable_name: name,
     filter_subject: subject,
@@ -94,14 +99,56 @@ export async function bringStreamUpToDate({ streams }: JetStreamManager, desired
   return changesText(changes);
 }
 
-/** Creates or updates a durable consumer of the event stream. Keeps its position. */
-export async function bringDurableUpToDate({ consumers }: JetStreamManager, durable: Durable): Promise<string> {
+/** Creates or updates a durable consumer of the event stream. Keeps its position, unless it is damaged. */
+export async function bringDurableUpToDate(manager: JetStreamManager, durable: Durable): Promise<string> {
+  const { consumers } = manager;
   const desired = durableConfig(durable);
   const found = await unlessGone(consumers.info(eventStream, durable.name));
-  if (!found) return consumers.add(eventStream, desired).then(() => 'made');
-  const changes = differences(found.config, desired);
-  if (changes.length > 0) await consumers.update(eventStream, durable.name, { ...found.config, ...desired });
-  return changesText(changes);
+  const changes = found ? differences(found.config, desired) : [];
+  const change = () => consumers.update(eventStream, durable.name, { ...found?.config, ...desired });
+  const damage = await putDurable(manager, desired, changes.length > 0 ? change : undefined);
+  if (damage) return `replaced, since it was damaged (${damage.message})`;
+  return found ? changesText(changes) : 'made';
+}
+
+/**
+ * Creates a durable consumer unless it exists. Replaces one that the server cannot store, and resolves to the server's error: the
+ * new one delivers all stored events again, of which inboxes drop those that were handled.
+ *
+ * @param put updates the consumer instead
+ */
+export async function putDurable(
+  { consumers }: JetStreamManager,
+  config: DurableSettings,
+  put: () => Promise<unknown> = () => consumers.add(eventStream, config),
+): Promise<Error | undefined> {
+  try {
+    await put();
+    return undefined;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    await deleteDamaged(consumers, config.durable_name, error);
+    await consumers.add(eventStream, config);
+    return error;
+  }
+}
+
+/** The server has lost the folder of a consumer that it keeps in memory, and refuses each change of it until its next start. */
+function isDamage(error: unknown): error is NatsError {
+  const { err_code: code, description = '' } = (error instanceof NatsError && error.api_error) || {};
+  return code === consumerNotStored && description.includes('no such file or directory');
+}
+
+async function deleteDamaged(consumers: ConsumerAPI, name: string, damage: NatsError): Promise<void> {
+  try {
+    // Another process may have deleted it already.
+    await unlessGone(consumers.delete(eventStream, name));
+  } catch (error) {
+    throw new Error(
+      `NATS cannot store its consumer "${name}" (${damage.message}), and does not let this app delete it. Configure the server with the permissions of this version (deploy/nats), run "npm run streams", which replaces the consumer, or restart the server.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Undefined only on 404, where the server itself confirms that the object does not exist. */

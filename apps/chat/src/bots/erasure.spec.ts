@@ -179,14 +179,9 @@ describe('a bot that is deleted', () => {
 
   it('erases a deleted bot once when the event is delivered twice', async () => {
     const gone = await filledBot();
-    const announce = () =>
-      api.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
-        botDeleted.subject,
-        { botId: gone.id },
-      ]);
 
-    await announce();
-    await announce();
+    await api.publish(botDeleted, { botId: gone.id, workspaceId: api.alice.workspaceId });
+    await api.publish(botDeleted, { botId: gone.id, workspaceId: api.alice.workspaceId });
 
     expect(await waitFor(() => leftovers(gone.id), isNothing)).toEqual(none);
   });

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { newId } from '@parley/persistence/ids';
+import { recurringEventsChanged } from '@parley/contracts/admin/bot-definitions';
 import { joinService } from '@parley/testing/joined-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { ChatModule } from '../chat.module';
@@ -56,10 +56,7 @@ function fired(botId: string) {
 }
 
 async function announce(botId: string, revision: number) {
-  await api.sql("INSERT INTO admin.outbox (id, subject, data) VALUES ($1, 'admin.recurringEventsChanged', $2)", [
-    newId('outbox'),
-    { botId, revision },
-  ]);
+  await api.publish(recurringEventsChanged, { botId, revision });
 }
 
 async function untilConsumed() {

@@ -1,6 +1,7 @@
 import type { Client } from '@botpress/client';
 import { maxLoadFailureLength } from '@parley/contracts/admin/bots';
 import { strictDeployHeader } from '@parley/contracts/code';
+import { messagesOutgoing } from '@parley/contracts/chat/outgoing-messages';
 import { ApiError } from '@parley/contracts/errors';
 import { instanceOperation } from '@parley/contracts/operation';
 import {
@@ -632,10 +633,10 @@ describe('an integration', () => {
       for (const { due_at } of rows) looks.add(String(due_at?.getTime()));
       return looks.size > 5 || delivered().length > 1;
     });
-    await api.sql(`INSERT INTO chat.outbox (id, subject, data) VALUES ($1, 'chat.messagesOutgoing', $2)`, [
-      newId('outbox'),
-      { botId: bot.id, messages: [{ id: early, conversationId: conversation.id }] },
-    ]);
+    await api.publish(messagesOutgoing, {
+      botId: bot.id,
+      messages: [{ id: early, conversationId: conversation.id }],
+    });
     await waitFor(() => delivered().length === 3);
 
     expect(delivered()).toEqual([first, early, late]);

@@ -207,14 +207,9 @@ describe('deleting a bot', () => {
   it('deletes a bot once when the event is delivered twice', async () => {
     const { botId, client } = await newBot();
     await filledTable(client, 'goods', 3);
-    const announce = () =>
-      api.sql(`INSERT INTO tables.outbox (id, subject, data) VALUES ('outbox_' || gen_random_uuid(), $1, $2)`, [
-        botDeleted.subject,
-        { botId },
-      ]);
 
-    await announce();
-    await announce();
+    await api.publish(botDeleted, { botId, workspaceId: alice.workspaceId });
+    await api.publish(botDeleted, { botId, workspaceId: alice.workspaceId });
 
     expect(await waitFor(() => leftovers(botId), isNothing)).toEqual(none);
   });

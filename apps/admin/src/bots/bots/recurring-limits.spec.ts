@@ -1,6 +1,5 @@
 import type { Client } from '@botpress/client';
 import { usageChanged } from '@parley/contracts/admin/usage';
-import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../../gateway/src/gateway.module';
@@ -122,13 +121,9 @@ describe('the payloads of recurring events', () => {
 
   it('counts payloads of recurring events in addition to files', async () => {
     const id = await newBot({ tick: every('* * * * *', 10) });
-    const data = { workspaceId: alice.workspaceId, botId: id, type: 'storage_count', value: 500_000 };
+    const data = { workspaceId: alice.workspaceId, botId: id, type: 'storage_count' as const, value: 500_000 };
 
-    await api.sql('INSERT INTO admin.outbox (id, subject, data) VALUES ($1, $2, $3)', [
-      newId('outbox'),
-      usageChanged.subject,
-      { ...data, at: new Date().toISOString() },
-    ]);
+    await api.publish(usageChanged, { ...data, at: new Date().toISOString() });
 
     await waitFor(
       () => used(id),

@@ -1,7 +1,7 @@
 import type { Client } from '@botpress/client';
 import { admin } from '@parley/contracts/admin/admin';
 import { systemCaller } from '@parley/contracts/caller';
-import { newId } from '@parley/persistence/ids';
+import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../../gateway/src/gateway.module';
@@ -82,10 +82,7 @@ async function announced(botId: string) {
 }
 
 async function announce(change: { kind: 'integration' | 'plugin'; id: string; isDeleted: boolean }) {
-  await api.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
-    newId('outbox'),
-    { ...change, workspaceId: null },
-  ]);
+  await api.publish(hubEntryChanged, { ...change, workspaceId: null });
 }
 
 async function untilConsumed() {

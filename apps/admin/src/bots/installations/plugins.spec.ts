@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { newId } from '@parley/persistence/ids';
+import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../../gateway/src/gateway.module';
@@ -371,8 +371,5 @@ async function lastAnnounced(botId: string) {
 }
 
 async function announce(change: { kind: 'integration' | 'plugin'; id: string }) {
-  await api.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
-    newId('outbox'),
-    { ...change, isDeleted: false, workspaceId: null },
-  ]);
+  await api.publish(hubEntryChanged, { ...change, isDeleted: false, workspaceId: null });
 }

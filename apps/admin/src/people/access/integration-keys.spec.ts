@@ -1,7 +1,7 @@
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { hashToken } from '@parley/secrets/token';
 import { waitFor } from '@parley/testing/wait-for';
-import { newId } from '@parley/persistence/ids';
+import { hubEntryChanged } from '@parley/contracts/hub/resolution';
 import { GatewayModule } from '../../../../gateway/src/gateway.module';
 import { HubModule } from '../../../../hub/src/hub.module';
 import { AdminModule } from '../../admin.module';
@@ -109,10 +109,8 @@ describe('integration API keys', () => {
     const [gone, stays] = await Promise.all([newIntegration(alice), newIntegration(alice)]);
     await Promise.all([gone, stays].map((integrationId) => alice.client.createIntegrationApiKey({ integrationId })));
 
-    await api.sql("INSERT INTO hub.outbox (id, subject, data) VALUES ($1, 'hub.entryChanged', $2)", [
-      newId('outbox'),
-      { kind: 'integration', id: gone, isDeleted: true, workspaceId: alice.workspaceId },
-    ]);
+    const { workspaceId } = alice;
+    await api.publish(hubEntryChanged, { kind: 'integration', id: gone, isDeleted: true, workspaceId });
 
     const keysOf = async (integrationId: string) =>
       (await alice.client.listIntegrationApiKeys({ integrationId })).iaks.length;
