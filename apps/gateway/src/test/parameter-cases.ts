@@ -44,10 +44,7 @@ const kinds: Record<string, CasesOf> = {
   }),
   number: ({ minimum, maximum }) => ({
     taken: [String(minimum), String(maximum), '0.35', '.5'].map((text) => [text, Number(text)]),
-    refused: ['-0.1', '1.01', '1e-1', '.', 'x'].map((text) => [
-      text,
-      `must be a number from ${minimum} to ${maximum}`,
-    ]),
+    refused: ['-0.1', '1.01', '1e-1', '.', 'x'].map((text) => [text, `must be a number from ${minimum} to ${maximum}`]),
   }),
   boolean: () => ({
     taken: [
