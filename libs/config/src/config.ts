@@ -131,6 +131,18 @@ export function list<T>(of: VariableType<T>): VariableType<T[]> {
   };
 }
 
+export function pair<T>(of: VariableType<T>): VariableType<[T, T]> {
+  return {
+    accepts: `two values, each ${of.accepts}, with a comma between them`,
+    read: (value) => {
+      const values = list(of).read(value);
+      return values instanceof Rejected || values.length !== 2 || value.split(',').some((part) => part.trim() === '')
+        ? rejected
+        : [values[0]!, values[1]!];
+    },
+  };
+}
+
 export function orWord(word: string, type: VariableType<string>): VariableType<string> {
   return {
     accepts: `\`${word}\` or ${type.accepts}`,

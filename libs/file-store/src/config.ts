@@ -1,4 +1,4 @@
-import { choice, Env, orWord, text, url } from '@parley/config/config';
+import { choice, Env, orWord, pair, text, url } from '@parley/config/config';
 import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 
@@ -22,6 +22,24 @@ export class FileStoreConfig extends PassagesConfig {
     optional: true,
   })
   nextEmbeddingsApiKey?: string;
+
+  @Env({
+    env: 'NEXT_EMBEDDINGS_PASSAGE_PREFIX',
+    need: 'rarely',
+    type: text(),
+    about: 'Text before each passage for the next model.',
+    optional: true,
+  })
+  nextEmbeddingsPassagePrefix?: string;
+
+  @Env({
+    env: 'NEXT_EMBEDDINGS_INPUT_TYPES',
+    need: 'rarely',
+    type: pair(text()),
+    about: 'Values of `input_type` for search texts and for passages for the next model.',
+    optional: true,
+  })
+  nextEmbeddingsInputTypes?: [query: string, passage: string];
 
   @Env({
     env: 'BLOBS_DIR',

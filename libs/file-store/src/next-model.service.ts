@@ -26,6 +26,8 @@ export class NextModelService {
       embeddingsUrl: url === 'bundled' ? undefined : url,
       embeddingsModel: config.nextEmbeddingsModel,
       embeddingsApiKey: config.nextEmbeddingsApiKey,
+      embeddingsPassagePrefix: config.nextEmbeddingsPassagePrefix,
+      embeddingsInputTypes: config.nextEmbeddingsInputTypes,
       embeddingsTimeoutMs: config.embeddingsTimeoutMs,
       embeddingsThreads: config.embeddingsThreads,
     });

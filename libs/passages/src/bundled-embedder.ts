@@ -58,6 +58,11 @@ export class BundledEmbedder implements Embedder {
     return vectors.map(toUnitVector);
   }
 
+  async embedQuery(query: string, signal?: AbortSignal): Promise<Float32Array> {
+    const [vector] = await this.embed([query], signal);
+    return vector!;
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     this.refuseCalls();

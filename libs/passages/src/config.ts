@@ -1,4 +1,4 @@
-import { Env, integer, text, url } from '@parley/config/config';
+import { Env, integer, pair, text, url } from '@parley/config/config';
 import { ServiceConfig } from '@parley/service/config';
 
 export class PassagesConfig extends ServiceConfig {
@@ -36,6 +36,35 @@ export class PassagesConfig extends ServiceConfig {
 
   @Env({ env: 'EMBEDDINGS_API_KEY', type: text(), about: 'API key of the embedding server.', optional: true })
   embeddingsApiKey?: string;
+
+  @Env({
+    env: 'EMBEDDINGS_QUERY_PREFIX',
+    need: 'rarely',
+    type: text(),
+    about: 'Text before each search text, where the model wants one: `query: ` for E5.',
+    optional: true,
+  })
+  embeddingsQueryPrefix?: string;
+
+  @Env({
+    env: 'EMBEDDINGS_PASSAGE_PREFIX',
+    need: 'rarely',
+    type: text(),
+    about:
+      'Text before each passage, where the model wants one: `passage: ` for E5. Files need a re-index after a change.',
+    optional: true,
+  })
+  embeddingsPassagePrefix?: string;
+
+  @Env({
+    env: 'EMBEDDINGS_INPUT_TYPES',
+    need: 'rarely',
+    type: pair(text()),
+    about:
+      'Values of `input_type` for search texts and for passages, where the server has the field: `search_query,search_document` for Cohere, `query,document` for Voyage.',
+    optional: true,
+  })
+  embeddingsInputTypes?: [query: string, passage: string];
 
   @Env({
     env: 'EMBEDDINGS_TIMEOUT_MS',

@@ -8,8 +8,10 @@ export interface Embedder {
   readonly dimensions: number;
   /** Loads the model or contacts the server once. Throws the same errors as `embed`. */
   ready(): Promise<void>;
-  /** One unit vector per text, in order. Throws EmbedderBusy, EmbedderRefused or EmbedderUnavailable. */
-  embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]>;
+  /** One unit vector per passage, in order. Throws EmbedderBusy, EmbedderRefused or EmbedderUnavailable. */
+  embed(passages: string[], signal?: AbortSignal): Promise<Float32Array[]>;
+  /** Unit vector of a search text, which some models embed otherwise than a passage. Throws the same errors. */
+  embedQuery(query: string, signal?: AbortSignal): Promise<Float32Array>;
   close(): Promise<void>;
 }
 

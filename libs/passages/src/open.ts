@@ -11,7 +11,14 @@ import { SharedEmbedder } from './shared-embedder';
 
 export type EmbeddingsConfig = Pick<
   PassagesConfig,
-  'embeddingsUrl' | 'embeddingsModel' | 'embeddingsApiKey' | 'embeddingsTimeoutMs' | 'embeddingsThreads'
+  | 'embeddingsUrl'
+  | 'embeddingsModel'
+  | 'embeddingsApiKey'
+  | 'embeddingsQueryPrefix'
+  | 'embeddingsPassagePrefix'
+  | 'embeddingsInputTypes'
+  | 'embeddingsTimeoutMs'
+  | 'embeddingsThreads'
 >;
 
 export function openEmbedder(config: EmbeddingsConfig): Embedder {
@@ -20,6 +27,8 @@ export function openEmbedder(config: EmbeddingsConfig): Embedder {
     url: config.embeddingsUrl,
     model: config.embeddingsModel,
     apiKey: config.embeddingsApiKey,
+    query: { prefix: config.embeddingsQueryPrefix, inputType: config.embeddingsInputTypes?.[0] },
+    passage: { prefix: config.embeddingsPassagePrefix, inputType: config.embeddingsInputTypes?.[1] },
     timeoutMs: config.embeddingsTimeoutMs,
   });
 }

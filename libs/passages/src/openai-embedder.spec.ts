@@ -57,6 +57,24 @@ it('sends model and key, for base addresses with and without /v1', async () => {
   });
 });
 
+it('marks passages and search texts by prefix and input type, if these are configured', async () => {
+  const embedder = open({
+    query: { prefix: 'query: ', inputType: 'search_query' },
+    passage: { prefix: 'passage: ', inputType: 'search_document' },
+  });
+
+  const vector = await embedder.embedQuery('cat');
+  await embedder.embed(['dog', 'mouse']);
+  await open().embedQuery('cat');
+
+  expect(lengthOf(vector)).toBe('query: cat'.length);
+  expect(server.requests.map(({ body }) => body)).toEqual([
+    { model: 'some-model', input: ['query: cat'], input_type: 'search_query' },
+    { model: 'some-model', input: ['passage: dog', 'passage: mouse'], input_type: 'search_document' },
+    { model: 'some-model', input: ['cat'] },
+  ]);
+});
+
 it('sends no authorization without a key', async () => {
   await open({ apiKey: undefined }).embed(['x']);
 

@@ -4,11 +4,22 @@ import { parseJson } from '@parley/openai/response';
 import { type OpenAiServer, post } from '@parley/openai/post';
 import { toUnit } from './vectors';
 
+/** How a model wants a kind of text. */
+export interface InputForm {
+  /** Before each text, such as `query: `. */
+  prefix?: string;
+  /** Field `input_type` of the request. */
+  inputType?: string;
+}
+
 export interface OpenAiEmbedderOptions {
   /** Address of the server, with or without `/v1`. */
   url: string;
   model: string;
   apiKey?: string;
+  /** For models that tell queries from passages, such as E5, Cohere and Voyage. */
+  query?: InputForm;
+  passage?: InputForm;
   batchSize?: number;
   /** Maximum number of characters per request; a single longer text is sent alone. */
   maxBatchCharacters?: number;
@@ -22,6 +33,8 @@ const maxAnswerBytes = 32 * 1024 * 1024;
 export class OpenAiEmbedder implements Embedder {
   readonly model: string;
   private readonly server: OpenAiServer;
+  private readonly query: InputForm;
+  private readonly passage: InputForm;
   private readonly batchSize: number;
   private readonly maxBatchCharacters: number;
   private readonly slots: Semaphore;
@@ -38,6 +51,8 @@ export class OpenAiEmbedder implements Embedder {
       maxResponseBytes: maxAnswerBytes,
       errors: { Busy: EmbedderBusy, Refused: EmbedderRefused, Unavailable: EmbedderUnavailable },
     };
+    this.query = options.query ?? {};
+    this.passage = options.passage ?? {};
     this.batchSize = options.batchSize ?? 32;
     this.maxBatchCharacters = options.maxBatchCharacters ?? 32_000;
     this.slots = new Semaphore(options.concurrency ?? 4);
@@ -54,12 +69,26 @@ export class OpenAiEmbedder implements Embedder {
   }
 
   async embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
-    const vectors = await this.slots.map(this.toBatches(texts), (batch) => this.request(batch, signal), signal);
-    return vectors.flat();
+    return this.embedAs(this.passage, texts, signal);
+  }
+
+  async embedQuery(query: string, signal?: AbortSignal): Promise<Float32Array> {
+    const [vector] = await this.embedAs(this.query, [query], signal);
+    return vector!;
   }
 
   async close(): Promise<void> {
     this.closing.abort(new EmbedderUnavailable('The embedder is closed.'));
+  }
+
+  private async embedAs(
+    { prefix = '', inputType }: InputForm,
+    texts: string[],
+    signal?: AbortSignal,
+  ): Promise<Float32Array[]> {
+    const batches = this.toBatches(texts.map((text) => prefix + text));
+    const vectors = await this.slots.map(batches, (batch) => this.request(batch, inputType, signal), signal);
+    return vectors.flat();
   }
 
   private toBatches(texts: string[]): string[][] {
@@ -78,9 +107,10 @@ export class OpenAiEmbedder implements Embedder {
     return batches;
   }
 
-  private async request(batch: string[], signal?: AbortSignal): Promise<Float32Array[]> {
+  private async request(batch: string[], inputType?: string, signal?: AbortSignal): Promise<Float32Array[]> {
     const ending = signal ? AbortSignal.any([signal, this.closing.signal]) : this.closing.signal;
-    const body = await post(this.server, 'embeddings', { model: this.model, input: batch }, ending);
+    const input = { model: this.model, input: batch, ...(inputType !== undefined && { input_type: inputType }) };
+    const body = await post(this.server, 'embeddings', input, ending);
     return this.toVectors(body, batch.length);
   }
 

@@ -40,8 +40,11 @@ export class SharedEmbedder implements Embedder {
   }
 
   async embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
-    const closed = this.closing.signal;
-    return this.shared.embedder.embed(texts, signal ? AbortSignal.any([closed, signal]) : closed);
+    return this.shared.embedder.embed(texts, this.untilClosed(signal));
+  }
+
+  async embedQuery(query: string, signal?: AbortSignal): Promise<Float32Array> {
+    return this.shared.embedder.embedQuery(query, this.untilClosed(signal));
   }
 
   async close(): Promise<void> {
@@ -50,5 +53,10 @@ export class SharedEmbedder implements Embedder {
     if (--this.shared.users > 0) return;
     loaded.delete(this.threads);
     await this.shared.embedder.close();
+  }
+
+  private untilClosed(signal?: AbortSignal): AbortSignal {
+    const closed = this.closing.signal;
+    return signal ? AbortSignal.any([closed, signal]) : closed;
   }
 }

@@ -194,7 +194,7 @@ export class QueueWorker {
     if (work.attempt > this.options.attempts) return this.fail(work, work.lastError ?? crashed);
     let outcome: Outcome;
     try {
-      outcome = await this.inTime(lease, () => this.traced(work, this.toWork(work, lease)));
+      outcome = await this.inTime(lease, () => this.traced(this.toWork(work, lease)));
     } catch (error) {
       return this.settleFailure(work, lease, error);
     }
@@ -286,14 +286,16 @@ export class QueueWorker {
     }
   }
 
-  private traced(work: LeasedWork, handed: Work): Promise<Outcome> {
-    if (!isTracing()) return this.handle(handed);
+  private traced(handed: Work): Promise<Outcome> {
+    const { traceparent } = handed;
+    // Work of no request begins no trace.
+    if (!isTracing() || !traceparent) return this.handle(handed);
     const start = {
       name: `work ${this.queue.name}`,
       kind: 'consumer' as const,
       attributes: { queue: this.queue.name },
     };
-    return continueTrace(work.traceparent ?? undefined, start, () => this.handle(handed));
+    return continueTrace(traceparent, start, () => this.handle(handed));
   }
 
   private toWork(work: LeasedWork, lease: HeldLease): Work {

@@ -70,8 +70,9 @@ We serve coffee, eggs and fresh bread from seven in the morning.
 
   expect(passages.find((passage) => passage.id === best?.id)?.content).toContain('Dogs and cats');
   const ask = (query: string, minScore?: number) => bot.ask(files.search, { query, minScore, limit: 1 });
-  const { leastScore, passages: found } = await ask('Darf ich meinen Hund mitbringen?');
-  expect(found).toMatchObject([{ content: expect.stringContaining('Dogs and cats') as string }]);
-  expect(found[0]!.score).toBeGreaterThan(leastScore!);
+  const { leastScore } = await ask(question);
+  for (const good of [await ask('Darf ich meinen Hund mitbringen?'), await ask('Are dogs welcome?', leastScore)]) {
+    expect(good.passages).toMatchObject([{ content: expect.stringContaining('Dogs and cats') as string }]);
+  }
   expect((await ask('quantum chromodynamics of penguins', leastScore)).passages).toEqual([]);
 });

@@ -49,7 +49,7 @@ export class SearchService {
   private async find(scope: FileScope, query: SearchFiles, signal: AbortSignal): Promise<FoundRow[]> {
     const {
       limit = defaultLimit,
-      minScore = 0,
+      minScore,
       tags,
       contextDepth = defaultContextDepth,
       withContext,
@@ -73,7 +73,7 @@ export class SearchService {
   }
 
   /** The cosines of a model that is not calibrated say too little: only words count. */
-  private isGood({ score, words }: PassageHit, minScore: number): boolean {
+  private isGood({ score, words }: PassageHit, minScore = -Infinity): boolean {
     return (leastScoreOf(this.model.model) === undefined ? words : score) >= minScore;
   }
 
@@ -104,8 +104,7 @@ export class SearchService {
    */
   private async embed(text: string, signal: AbortSignal): Promise<Float32Array> {
     try {
-      const [vector] = await this.model.embed([text], signal);
-      return vector!;
+      return await this.model.embedQuery(text, signal);
     } catch (error) {
       if (error instanceof EmbedderRefused) {
         throw new ApiError('InvalidQuery', `query cannot be embedded: ${error.message}`, { cause: error });

@@ -77,8 +77,7 @@ export class RowPointsService {
   /** Embeds a search text. Throws InvalidQuery when the model refuses it, and 503 when the model is unavailable. */
   async read(text: string): Promise<SearchedText> {
     try {
-      const [vector] = await this.model.embed([text]);
-      return { vector: vector!, terms: queryTerms(text) };
+      return { vector: await this.model.embedQuery(text), terms: queryTerms(text) };
     } catch (error) {
       if (!isEmbedderProblem(error)) throw error;
       throw error instanceof EmbedderRefused

@@ -105,11 +105,11 @@ tables: [nats, postgres, passages, files]
 {{- $_ := set $plain "FILES_URL" (printf "http://%s-files" (include "parley.fullname" .root)) }}
 {{- end }}
 {{- if has "passages" .needs }}
-{{- $plain = merge $plain (dict "QDRANT_URL" $values.qdrant.url "EMBEDDINGS_URL" $values.embeddings.url "EMBEDDINGS_MODEL" $values.embeddings.model "COMPLETIONS_URL" $values.completions.url) }}
+{{- $plain = merge $plain (dict "QDRANT_URL" $values.qdrant.url "EMBEDDINGS_URL" $values.embeddings.url "EMBEDDINGS_MODEL" $values.embeddings.model "EMBEDDINGS_QUERY_PREFIX" $values.embeddings.queryPrefix "EMBEDDINGS_PASSAGE_PREFIX" $values.embeddings.passagePrefix "EMBEDDINGS_INPUT_TYPES" $values.embeddings.inputTypes "COMPLETIONS_URL" $values.completions.url) }}
 {{- $secret = merge $secret (dict "QDRANT_API_KEY" (dict "name" $values.qdrant.existingSecret) "EMBEDDINGS_API_KEY" (dict "name" $values.embeddings.existingSecret) "COMPLETIONS_API_KEY" (dict "name" $values.completions.existingSecret)) }}
 {{- end }}
 {{- if has "nextPassages" .needs }}
-{{- $plain = merge $plain (dict "NEXT_EMBEDDINGS_URL" $values.nextEmbeddings.url "NEXT_EMBEDDINGS_MODEL" $values.nextEmbeddings.model) }}
+{{- $plain = merge $plain (dict "NEXT_EMBEDDINGS_URL" $values.nextEmbeddings.url "NEXT_EMBEDDINGS_MODEL" $values.nextEmbeddings.model "NEXT_EMBEDDINGS_PASSAGE_PREFIX" $values.nextEmbeddings.passagePrefix "NEXT_EMBEDDINGS_INPUT_TYPES" $values.nextEmbeddings.inputTypes) }}
 {{- $_ := set $secret "NEXT_EMBEDDINGS_API_KEY" (dict "name" $values.nextEmbeddings.existingSecret) }}
 {{- end }}
 {{- if has "blobs" .needs }}
