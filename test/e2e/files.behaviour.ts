@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { sendTo } from '@parley/testing/public-api';
-import type { RunningPlatform } from '@parley/testing/running-platform';
+import { run, type RunningPlatform } from '@parley/testing/running-platform';
 import { waitFor } from '@parley/testing/wait-for';
 
 /** For each document format: file name, query, and text that its passages must contain. */
@@ -337,6 +338,37 @@ export function describeFiles(running: () => RunningPlatform): void {
         expect(passages[0]).toMatchObject({ meta: { type: 'consolidated', position: 0 } });
         expect(passages[0]!.content).toBe(inGarden.map(({ content }) => content).join('\n\n'));
         expect(passages[0]).not.toHaveProperty('context');
+      });
+
+      it('evaluates search by the questions of the bot, and shows the change since the run before', async () => {
+        const folder = await mkdtemp(join(tmpdir(), 'parley-questions-'));
+        const { url, token } = running();
+        const evaluate = async (questions?: object[]) => {
+          const path = join(folder, 'questions.json');
+          if (questions) await writeFile(path, JSON.stringify(questions));
+          const words = ['evaluate', botId, ...(questions ? [path] : [])];
+          const parley = run('dist/apps/cli/src/main.js', { PARLEY_URL: url, PARLEY_TOKEN: token }, words);
+          await parley.ended;
+          return parley.output();
+        };
+        try {
+          expect(await evaluate()).toContain('The bot has no questions yet');
+          const first = await evaluate([
+            { question: 'a pet resting on furniture', file: 'cats.txt', passage: 'warm SOFA' },
+            { question: 'how do I make a loaf', file: 'missing.txt' },
+          ]);
+          await indexed(client, 'missing.txt', 'How do I make a loaf? Ask the baker.');
+          const second = await evaluate();
+
+          expect(first).toMatch(
+            /^2 questions\n {2}hit@1 {2}0\.500\n[^]*absent {2}how do I make a loaf {2}\(missing\.txt\)/,
+          );
+          expect(second).toMatch(/hit@1 {2}1\.000 {3}\+0\.500 since 20[^]*absent → 1 {2}how do I make a loaf/);
+          expect(await evaluate([{ question: 'x' }])).toContain('[0].file must be the key of the file that answers.');
+        } finally {
+          await client.deleteFile({ id: 'missing.txt' });
+          await rm(folder, { recursive: true });
+        }
       });
 
       it('searches files of this bot only', async () => {

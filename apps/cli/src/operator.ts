@@ -45,27 +45,8 @@ export class Operator {
     return response;
   }
 
-  private fetch<I extends object>(
-    { route = '' }: { route?: string },
-    input: I,
-    signal?: AbortSignal,
-  ): Promise<Response> {
-    const [method, path = ''] = route.split(' ');
-    const fields = new Map<string, unknown>(Object.entries(input));
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
-      encodeURIComponent(String(fields.get(name))),
-    );
-    return fetch(`${this.url}${filled}${method === 'GET' ? queryOf(path, fields) : ''}`, {
-      method,
-      signal,
-      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
-      body: method === 'GET' ? undefined : JSON.stringify(input),
-    }).catch((error: unknown) => {
-      throw new CommandFailed(
-        `No answer from ${this.url}: start Parley first (npm start), or set PARLEY_URL to its address.`,
-        { cause: error },
-      );
-    });
+  private fetch(operation: { route?: string }, input: object, signal?: AbortSignal): Promise<Response> {
+    return send(this.url, operation, input, { authorization: `Bearer ${this.token}` }, signal);
   }
 
   /** Iterates over the pages of a list operation. */
@@ -80,6 +61,32 @@ export class Operator {
       nextToken = page.meta.nextToken;
     } while (nextToken !== undefined);
   }
+}
+
+/** Sends the input of an operation with a route. */
+export function send(
+  url: string,
+  { route = '' }: { route?: string },
+  input: object,
+  headers: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Response> {
+  const [method, path = ''] = route.split(' ');
+  const fields = new Map<string, unknown>(Object.entries(input));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(String(fields.get(name))));
+  return fetch(`${url}${filled}${method === 'GET' ? queryOf(path, fields) : ''}`, {
+    method,
+    signal,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: method === 'GET' ? undefined : JSON.stringify(input),
+  }).catch((error: unknown) => {
+    throw new CommandFailed(
+      `No answer from ${url}: start Parley first (npm start), or set PARLEY_URL to its address.`,
+      {
+        cause: error,
+      },
+    );
+  });
 }
 
 /** Query string of the fields that are not in the path. */

@@ -7,6 +7,7 @@ import { addBackupCommands } from './commands/backup';
 import { addBotCommands } from './commands/bots';
 import { addDeadLetterCommands } from './commands/dead-letters';
 import { addDeliveryCommands } from './commands/deliveries';
+import { addEvaluateCommand } from './commands/evaluate';
 import { addFileCommands } from './commands/files';
 import { addLogCommand } from './commands/logs';
 import { addNatsCommands } from './commands/nats';
@@ -36,6 +37,7 @@ export function createProgram(output: Output): Command {
   addDeliveryCommands(program, output);
   addLogCommand(program, output);
   addReindexCommand(program, output);
+  addEvaluateCommand(program, output);
   addBackupCommands(program, output);
   addSecretCommands(program, output);
   addNatsCommands(program, output);

@@ -9,6 +9,7 @@ export const variablesOfParley = [
   'PARLEY_FORMER_SECRET_KEYS',
   'PARLEY_SECRET_KEY',
   'PARLEY_STRICT_DEPLOY',
+  'PARLEY_TOKEN',
   'PARLEY_URL',
 ];
 /** Read by `npm start`, by Compose, by the test suites or by other programs, or set by Kubernetes for each service of the namespace. */

@@ -9,6 +9,7 @@ import { PageLink } from '../parts/page-link';
 import { More, Rows } from '../parts/rows';
 import { Time } from '../parts/time';
 import { bytesText } from './bytes-text';
+import { Evaluation } from './evaluation';
 import { FileStatus } from './file-status';
 import { IndexAgain } from './index-again';
 import { filesQuery } from './queries';
@@ -24,6 +25,7 @@ export function FilesPage() {
         <Tabs.List mb="md">
           <Tabs.Tab value="files">Files</Tabs.Tab>
           <Tabs.Tab value="search">Search</Tabs.Tab>
+          <Tabs.Tab value="evaluation">Evaluation</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="files">
           {canWrite && <Uploads botId={botId} />}
@@ -31,6 +33,9 @@ export function FilesPage() {
         </Tabs.Panel>
         <Tabs.Panel value="search">
           <Search workspaceId={workspaceId} botId={botId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="evaluation">
+          <Evaluation botId={botId} canWrite={canWrite} />
         </Tabs.Panel>
       </Tabs>
     </Page>

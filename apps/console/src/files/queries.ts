@@ -1,5 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Client, File } from '@botpress/client';
+import { type KeptRun, lastRunKey, parseQuestions, questionsKey } from '@parley/contracts/search-evaluation';
+import { apiErrorOf } from '../api/api-error';
 import { clientOf } from '../api/client';
 import { pathOf, request } from '../api/request';
 import { safeUrl } from '../parts/safe-url';
@@ -61,12 +63,38 @@ export function hasText({ contentType, url }: ShownFile): boolean {
 export const textQuery = ({ id, url, updatedAt }: ShownFile) =>
   queryOptions({
     queryKey: ['files', id, 'text', updatedAt],
+    queryFn: () => readText(url),
+  });
+
+async function readText(url: string): Promise<string> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`The content was refused with HTTP status ${response.status}.`);
+  return response.text();
+}
+
+/** Questions of the bot and its last run, each if there is one. */
+export const evaluationQuery = (botId: string) =>
+  queryOptions({
+    queryKey: [botId, 'evaluation'],
     queryFn: async () => {
-      const response = await fetch(url);
-      if (!response.ok) throw new Error(`The content was refused with HTTP status ${response.status}.`);
-      return response.text();
+      const [questions, run] = await Promise.all([readKept(botId, questionsKey), readKept(botId, lastRunKey)]);
+      return {
+        questions: questions === undefined ? undefined : parseQuestions(questions),
+        run: run === undefined ? undefined : (JSON.parse(run) as KeptRun),
+      };
     },
   });
+
+/** Text of a file; undefined when the bot has none with this key. */
+async function readKept(botId: string, key: string): Promise<string | undefined> {
+  try {
+    const { file } = await clientOf({ botId }).getFile({ id: key });
+    return await readText(file.url);
+  } catch (error) {
+    if (apiErrorOf(error).code !== 404) throw error;
+    return undefined;
+  }
+}
 
 export const passagesQuery = (botId: string, id: string) =>
   infiniteQueryOptions({
