@@ -90,6 +90,19 @@ export function changesOf(
   });
 }
 
+export function missedOf({ questions }: EvaluationRun): EvaluatedQuestion[] {
+  return questions.filter(({ place }) => place === null || place > 5);
+}
+
+export function placeText(place: number | null): string {
+  return place === null ? 'absent' : String(place);
+}
+
+/** Change of a figure with its sign. */
+export function changeText(change: number): string {
+  return `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(3)}`;
+}
+
 function folded(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { files } from '@parley/contracts/files';
 import {
   changesOf,
+  changeText,
   evaluatedHits,
   type EvaluatedQuestion,
   type EvaluationRun,
@@ -11,8 +12,10 @@ import {
   keptRun,
   type KeptRun,
   lastRunKey,
+  missedOf,
   parseQuestions,
   placeOf,
+  placeText,
   questionsKey,
 } from '@parley/contracts/search-evaluation';
 import { BotClient } from '../bot-client';
@@ -70,10 +73,10 @@ function reportOf({ before, ...run }: KeptRun): string {
   const now = figuresOf(run);
   const then = before && figuresOf(before);
   const row = (name: string, figure: keyof typeof now) => {
-    const change = then ? `   ${signed(now[figure] - then[figure])} since ${before.startedAt}` : '';
+    const change = then ? `   ${changeText(now[figure] - then[figure])} since ${before.startedAt}` : '';
     return `  ${name.padEnd(7)}${now[figure].toFixed(3)}${change}`;
   };
-  const missed = run.questions.filter(({ place }) => place === null || place > 5);
+  const missed = missedOf(run);
   const changes = before ? changesOf(run, before) : [];
   return [
     `${run.questions.length} questions`,
@@ -93,12 +96,4 @@ function section<Entry>(title: string, entries: Entry[], line: (entry: Entry) =>
   if (entries.length === 0) return [];
   const rest = entries.length - mostMissed;
   return ['', `${title}:`, ...entries.slice(0, mostMissed).map(line), ...(rest > 0 ? [`  and ${rest} more`] : [])];
-}
-
-function placeText(place: number | null): string {
-  return place === null ? 'absent' : String(place);
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 }

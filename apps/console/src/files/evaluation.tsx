@@ -1,6 +1,7 @@
 import { Button, FileButton, Group, Progress, Stack, Table, Text } from '@mantine/core';
 import {
   changesOf,
+  changeText,
   evaluatedHits,
   type EvaluationQuestion,
   type EvaluationRun,
@@ -8,8 +9,10 @@ import {
   type KeptRun,
   keptRun,
   lastRunKey,
+  missedOf,
   parseQuestions,
   placeOf,
+  placeText,
   questionsKey,
 } from '@parley/contracts/search-evaluation';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -94,7 +97,7 @@ export function Evaluation({ botId, canWrite }: { botId: string; canWrite: boole
 function Run({ run: { before, ...run } }: { run: KeptRun }) {
   const now = figuresOf(run);
   const then = before && figuresOf(before);
-  const missed = run.questions.filter(({ place }) => place === null || place > 5);
+  const missed = missedOf(run);
   const changes = before ? changesOf(run, before) : [];
   const figures = [
     ['In first place (hit@1)', 'hitAt1'],
@@ -110,7 +113,7 @@ function Run({ run: { before, ...run } }: { run: KeptRun }) {
               <Table.Td>{name}</Table.Td>
               <Table.Td>{now[figure].toFixed(3)}</Table.Td>
               <Table.Td>{then ? then[figure].toFixed(3) : '–'}</Table.Td>
-              <Table.Td>{then ? signed(now[figure] - then[figure]) : '–'}</Table.Td>
+              <Table.Td>{then ? changeText(now[figure] - then[figure]) : '–'}</Table.Td>
             </Table.Tr>
           ))}
         </Rows>
@@ -150,12 +153,4 @@ function Run({ run: { before, ...run } }: { run: KeptRun }) {
 async function write(botId: string, key: string, value: unknown): Promise<void> {
   const content = new File([JSON.stringify(value, null, 2)], key, { type: 'application/json' });
   await upload(botId, content, () => undefined, { key, index: false });
-}
-
-function placeText(place: number | null): string {
-  return place === null ? 'absent' : String(place);
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 }

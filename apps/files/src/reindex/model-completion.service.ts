@@ -1,5 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
+import type { NextModelService } from '@parley/file-store/next-model.service';
+import { nextModel } from '@parley/file-store/tokens';
 import type { Embedder } from '@parley/passages/embedder';
 import type { KnownModel, PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
@@ -32,11 +34,17 @@ export class ModelCompletionService implements OnApplicationBootstrap {
     private readonly reindex: ReindexService,
     private readonly queue: WorkQueue,
     @Inject(embedder) private readonly active: Embedder,
+    @Inject(nextModel) private readonly next: NextModelService | null,
     @Inject(passageIndex) private readonly index: PassageIndex,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
+    this.platform.metrics.gauge(
+      'parley_reindex_contents_left',
+      'Indexed contents that the next embedding model, or else the active one, lacks.',
+      () => this.countLeft(),
+    );
     if ((await this.listFormer()).length === 0) return;
     await this.queue.addNow(completeModel, [{ key: this.active.model, tenant, payload: null }]);
   }
@@ -46,9 +54,16 @@ export class ModelCompletionService implements OnApplicationBootstrap {
     if (this.former === 'complete') return [];
     if (performance.now() - this.checkedAt < checkMs) return this.former;
     this.checkedAt = performance.now();
-    const { lacking } = await this.models.countContents(this.active.model);
-    this.former = lacking === 0 ? 'complete' : await this.models.listFormerKnown(this.active.model);
-    return this.former === 'complete' ? [] : this.former;
+    const former = await this.models.listFormerKnown(this.active.model);
+    // Counts all contents, so only while there is another model.
+    const isComplete = former.length === 0 || (await this.models.countContents(this.active.model)).lacking === 0;
+    this.former = isComplete ? 'complete' : former;
+    return isComplete ? [] : former;
+  }
+
+  private async countLeft(): Promise<number> {
+    const incomplete = this.next ?? ((await this.listFormer()).length > 0 ? this.active : undefined);
+    return incomplete ? (await this.models.countContents(incomplete.model)).lacking : 0;
   }
 
   @Worker(completeModel, { concurrency: 1, attempts: Infinity })

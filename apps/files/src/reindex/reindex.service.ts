@@ -49,12 +49,7 @@ export class ReindexService implements OnApplicationBootstrap {
 
   async onApplicationBootstrap(): Promise<void> {
     const { next, models } = this;
-    const { logger, metrics } = this.platform;
-    metrics.gauge(
-      'parley_reindex_contents_left',
-      'Indexed contents that the next embedding model, or else the active one, lacks.',
-      async () => (await models.countContents((next ?? this.active).model)).lacking,
-    );
+    const { logger } = this.platform;
     if (!next) return;
     const { lacking } = await models.countContents(next.model);
     if (lacking === 0) return;
