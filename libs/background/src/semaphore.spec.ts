@@ -96,3 +96,32 @@ it('begins with no further item of a call after one has failed', async () => {
 
   expect(begun).toEqual(before);
 });
+
+it('gives urgent tasks every second slot, so that neither queue stops', async () => {
+  const slots = new Semaphore(1);
+  const done: string[] = [];
+  const work = (name: string) => async () => {
+    await nextTurn();
+    done.push(name);
+  };
+
+  await Promise.all([
+    ...['a', 'b', 'c', 'd'].map((name) => slots.run(work(name))),
+    ...['U', 'V', 'W'].map((name) => slots.runUrgent(work(name))),
+  ]);
+
+  expect(done).toEqual(['a', 'U', 'b', 'V', 'c', 'W', 'd']);
+});
+
+it('removes an aborted urgent task from its queue', async () => {
+  const slots = new Semaphore(1);
+  const abort = new AbortController();
+  const first = slots.run(nextTurn);
+  const aborted = slots.runUrgent(nextTurn, abort.signal);
+
+  abort.abort(new Error('left'));
+
+  await expect(aborted).rejects.toThrow('left');
+  await first;
+  await expect(slots.runUrgent(() => Promise.resolve('free'))).resolves.toBe('free');
+});

@@ -1,14 +1,19 @@
-/** Semaphore: at most `size` tasks run at once. The others wait in order (FIFO) and leave the queue when aborted. */
+/**
+ * Semaphore: at most `size` tasks run at once. The others wait in order (FIFO) and leave the queue when aborted. Urgent
+ * tasks have a queue of their own, which gets every second slot at most while others wait.
+ */
 export class Semaphore {
   private free: number;
   private readonly waiting: (() => void)[] = [];
+  private readonly urgent: (() => void)[] = [];
+  private wasUrgent = false;
 
   constructor(private readonly size: number) {
     this.free = size;
   }
 
   get waitingCount(): number {
-    return this.waiting.length;
+    return this.waiting.length + this.urgent.length;
   }
 
   /**
@@ -38,8 +43,20 @@ export class Semaphore {
   }
 
   /** Rejects with the signal's reason when it aborts before the work starts. */
-  async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    await this.take(signal);
+  run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    return this.runFrom(this.waiting, work, signal);
+  }
+
+  runUrgent<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    return this.runFrom(this.urgent, work, signal);
+  }
+
+  private async runFrom<Result>(
+    queue: (() => void)[],
+    work: () => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    await this.take(queue, signal);
     try {
       return await work();
     } finally {
@@ -47,7 +64,7 @@ export class Semaphore {
     }
   }
 
-  private async take(signal?: AbortSignal): Promise<void> {
+  private async take(queue: (() => void)[], signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.free > 0) {
       this.free--;
@@ -55,20 +72,21 @@ export class Semaphore {
     }
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
-        this.waiting.splice(this.waiting.indexOf(enter), 1);
+        queue.splice(queue.indexOf(enter), 1);
         reject(signal?.reason as Error);
       };
       const enter = () => {
         signal?.removeEventListener('abort', leave);
         resolve();
       };
-      this.waiting.push(enter);
+      queue.push(enter);
       signal?.addEventListener('abort', leave, { once: true });
     });
   }
 
   private release(): void {
-    const next = this.waiting.shift();
+    this.wasUrgent = this.urgent.length > 0 && !(this.wasUrgent && this.waiting.length > 0);
+    const next = this.wasUrgent ? this.urgent.shift() : this.waiting.shift();
     if (next) next();
     else this.free++;
   }

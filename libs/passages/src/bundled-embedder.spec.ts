@@ -51,6 +51,16 @@ it('starts no thread before the first text', async () => {
   expect(workersOf(shared)).toHaveLength(1);
 });
 
+it('embeds a query before the passages that wait', async () => {
+  let done = 0;
+  const passages = Array.from({ length: 30 }, (_, n) => shared.embed([`passage ${n}`]).then(() => done++));
+
+  await shared.embedQuery('query');
+
+  expect(done).toBeLessThan(3);
+  await Promise.all(passages);
+});
+
 it('reads model files whose sums are stored beside them', async () => {
   const folder = join(__dirname, '../model');
   const sums = readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trim().split('\n');

@@ -58,9 +58,9 @@ export class BundledEmbedder implements Embedder {
     return vectors.map(toUnitVector);
   }
 
+  /** Waits for the texts on the threads, not behind all passages of a re-index. */
   async embedQuery(query: string, signal?: AbortSignal): Promise<Float32Array> {
-    const [vector] = await this.embed([query], signal);
-    return vector!;
+    return toUnitVector(await this.slots.runUrgent(() => this.embedOne(query), signal));
   }
 
   async close(): Promise<void> {

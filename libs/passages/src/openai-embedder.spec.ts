@@ -113,6 +113,29 @@ it('limits concurrent requests for embeddings', async () => {
   expect(most).toBe(2);
 });
 
+it('embeds queries, as many at once as passages, while all requests for passages are running', async () => {
+  const [running, ends]: [Set<string>, (() => void)[]] = [new Set(), []];
+  answer = async (...args) => {
+    const [text] = inputOf(server.requests.at(-1)!);
+    running.add(text!);
+    if (text !== 'query 0') await new Promise<void>((resolve) => ends.push(resolve));
+    await lengths(...args);
+  };
+  const embedder = open({ batchSize: 1, concurrency: 1 });
+  const passages = embedder.embed(['passage', 'later']);
+  await waitFor(() => running.has('passage'));
+
+  await expect(embedder.embedQuery('query 0')).resolves.toHaveLength(2);
+  const queries = [embedder.embedQuery('query 1'), embedder.embedQuery('query 2')];
+  await waitFor(() => running.has('query 1'));
+  await nextTurn();
+
+  expect([...running]).toEqual(['passage', 'query 0', 'query 1']);
+  answer = lengths;
+  ends.forEach((end) => end());
+  await Promise.all([passages, ...queries]);
+});
+
 describe('when the server is busy', () => {
   const inTwentySeconds = () => new Date(Date.now() + 20_000).toUTCString();
 

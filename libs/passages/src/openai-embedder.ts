@@ -24,6 +24,7 @@ export interface OpenAiEmbedderOptions {
   /** Maximum number of characters per request; a single longer text is sent alone. */
   maxBatchCharacters?: number;
   timeoutMs?: number;
+  /** Requests at once for passages, and as many for queries, which do not wait behind a re-index. */
   concurrency?: number;
 }
 
@@ -37,7 +38,8 @@ export class OpenAiEmbedder implements Embedder {
   private readonly passage: InputForm;
   private readonly batchSize: number;
   private readonly maxBatchCharacters: number;
-  private readonly slots: Semaphore;
+  private readonly passageSlots: Semaphore;
+  private readonly querySlots: Semaphore;
   private readonly closing = new AbortController();
   private knownDimensions?: number;
 
@@ -55,7 +57,8 @@ export class OpenAiEmbedder implements Embedder {
     this.passage = options.passage ?? {};
     this.batchSize = options.batchSize ?? 32;
     this.maxBatchCharacters = options.maxBatchCharacters ?? 32_000;
-    this.slots = new Semaphore(options.concurrency ?? 4);
+    this.passageSlots = new Semaphore(options.concurrency ?? 4);
+    this.querySlots = new Semaphore(options.concurrency ?? 4);
   }
 
   /** Learned from the first answer; throws before. */
@@ -69,26 +72,21 @@ export class OpenAiEmbedder implements Embedder {
   }
 
   async embed(texts: string[], signal?: AbortSignal): Promise<Float32Array[]> {
-    return this.embedAs(this.passage, texts, signal);
+    const { prefix = '', inputType } = this.passage;
+    const batches = this.toBatches(texts.map((text) => prefix + text));
+    const vectors = await this.passageSlots.map(batches, (batch) => this.request(batch, inputType, signal), signal);
+    return vectors.flat();
   }
 
   async embedQuery(query: string, signal?: AbortSignal): Promise<Float32Array> {
-    const [vector] = await this.embedAs(this.query, [query], signal);
+    const { prefix = '', inputType } = this.query;
+    const request = () => this.request([prefix + query], inputType, signal);
+    const [vector] = await this.querySlots.run(request, signal);
     return vector!;
   }
 
   async close(): Promise<void> {
     this.closing.abort(new EmbedderUnavailable('The embedder is closed.'));
-  }
-
-  private async embedAs(
-    { prefix = '', inputType }: InputForm,
-    texts: string[],
-    signal?: AbortSignal,
-  ): Promise<Float32Array[]> {
-    const batches = this.toBatches(texts.map((text) => prefix + text));
-    const vectors = await this.slots.map(batches, (batch) => this.request(batch, inputType, signal), signal);
-    return vectors.flat();
   }
 
   private toBatches(texts: string[]): string[][] {
