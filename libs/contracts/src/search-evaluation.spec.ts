@@ -1,4 +1,4 @@
-import { changesOf, figuresOf, parseQuestions, placeOf } from './search-evaluation';
+import { changesOf, evaluate, figuresOf, parseQuestions } from './search-evaluation';
 
 const asked = { question: 'Are dogs welcome?', file: 'rules.md' };
 const hit = (key: string, content: string) => ({ file: { key }, content });
@@ -29,12 +29,34 @@ it('reads a question set without unknown fields', () => {
   ).toEqual([asked, { ...asked, passage: 'dogs' }]);
 });
 
-it('finds the place of the first passage of the file that contains the words, whatever their case and spaces', () => {
+it('finds the place of the first passage of the file that contains the words, whatever their case and spaces', async () => {
   const hits = [hit('other.md', 'Dogs  and cats'), hit('rules.md', 'Breakfast'), hit('rules.md', 'DOGS and\ncats')];
+  const questions = [asked, { ...asked, passage: 'dogs and cats' }, { ...asked, passage: 'horses' }];
+  const counts: number[] = [];
 
-  expect(placeOf(asked, hits)).toBe(2);
-  expect(placeOf({ ...asked, passage: 'dogs and cats' }, hits)).toBe(3);
-  expect(placeOf({ ...asked, passage: 'horses' }, hits)).toBeNull();
+  const found = await evaluate(
+    questions,
+    undefined,
+    () => Promise.resolve({ passages: hits }),
+    counts.push.bind(counts),
+  );
+
+  expect(found.questions.map(({ place }) => place)).toEqual([2, 3, null]);
+  expect(counts).toEqual([1, 2, 3]);
+});
+
+it('keeps the last run as the run before, without the one before that', async () => {
+  const last = { ...run(2), before: run(1) };
+
+  const kept = await evaluate(
+    [asked],
+    last,
+    () => Promise.resolve({ passages: [] }),
+    () => undefined,
+  );
+
+  expect(kept).toMatchObject({ questions: [{ ...asked, place: null }], before: run(2) });
+  expect(kept.before).not.toHaveProperty('before');
 });
 
 it('calculates the shares of first places and first fives, and the mean reciprocal rank', () => {

@@ -2,7 +2,7 @@
 export const questionsKey = 'evaluation/questions.json';
 export const lastRunKey = 'evaluation/last-run.json';
 /** Searched for each question. */
-export const evaluatedHits = 10;
+const evaluatedHits = 10;
 export const maxQuestions = 1_000;
 
 export interface EvaluationQuestion {
@@ -58,13 +58,24 @@ export function parseQuestions(text: string): EvaluationQuestion[] {
   });
 }
 
-export function placeOf({ file, passage = '' }: EvaluationQuestion, hits: EvaluatedHit[]): number | null {
+function placeOf({ file, passage = '' }: EvaluationQuestion, hits: EvaluatedHit[]): number | null {
   const index = hits.findIndex((hit) => hit.file.key === file && folded(hit.content).includes(folded(passage)));
   return index < 0 ? null : index + 1;
 }
 
-/** The run with the last one as the run before. */
-export function keptRun(run: EvaluationRun, last: KeptRun | undefined): KeptRun {
+/** Asks each question in turn. The result has the last run as the run before. `onAsked` gets the number of questions asked. */
+export async function evaluate(
+  questions: EvaluationQuestion[],
+  last: KeptRun | undefined,
+  search: (query: { query: string; limit: number }) => Promise<{ passages: EvaluatedHit[] }>,
+  onAsked: (count: number) => void,
+): Promise<KeptRun> {
+  const run: EvaluationRun = { startedAt: new Date().toISOString(), questions: [] };
+  for (const question of questions) {
+    const { passages } = await search({ query: question.question, limit: evaluatedHits });
+    run.questions.push({ ...question, place: placeOf(question, passages) });
+    onAsked(run.questions.length);
+  }
   return last ? { ...run, before: { startedAt: last.startedAt, questions: last.questions } } : run;
 }
 

@@ -4,17 +4,14 @@ import { files } from '@parley/contracts/files';
 import {
   changesOf,
   changeText,
-  evaluatedHits,
+  evaluate,
   type EvaluatedQuestion,
-  type EvaluationRun,
   figuresOf,
   InvalidQuestions,
-  keptRun,
   type KeptRun,
   lastRunKey,
   missedOf,
   parseQuestions,
-  placeOf,
   placeText,
   questionsKey,
 } from '@parley/contracts/search-evaluation';
@@ -35,14 +32,13 @@ export function addEvaluateCommand(program: Command, output: Output): void {
       const client = BotClient.find(botId);
       const questions = await questionsOf(client, path);
       const last = await client.read(lastRunKey);
-      const run: EvaluationRun = { startedAt: new Date().toISOString(), questions: [] };
-      for (const question of questions) {
-        const { passages } = await client.call(files.search, { query: question.question, limit: evaluatedHits });
-        run.questions.push({ ...question, place: placeOf(question, passages) });
-        output.err(process.stderr.isTTY ? `\r\u001b[2K${run.questions.length} of ${questions.length} questions` : '');
-      }
+      const kept = await evaluate(
+        questions,
+        last === undefined ? undefined : (JSON.parse(last) as KeptRun),
+        (query) => client.call(files.search, query),
+        (asked) => output.err(process.stderr.isTTY ? `\r\u001b[2K${asked} of ${questions.length} questions` : ''),
+      );
       if (process.stderr.isTTY) output.err('\r\u001b[2K');
-      const kept = keptRun(run, last === undefined ? undefined : (JSON.parse(last) as KeptRun));
       await client.write(lastRunKey, JSON.stringify(kept));
       printResult(output, reportOf(kept));
     });

@@ -2,16 +2,13 @@ import { Button, FileButton, Group, Progress, Stack, Table, Text } from '@mantin
 import {
   changesOf,
   changeText,
-  evaluatedHits,
+  evaluate,
   type EvaluationQuestion,
-  type EvaluationRun,
   figuresOf,
   type KeptRun,
-  keptRun,
   lastRunKey,
   missedOf,
   parseQuestions,
-  placeOf,
   placeText,
   questionsKey,
 } from '@parley/contracts/search-evaluation';
@@ -42,15 +39,11 @@ export function Evaluation({ botId, canWrite }: { botId: string; canWrite: boole
     },
     onSuccess: refresh,
   });
-  const evaluate = useMutation({
-    mutationFn: async ({ questions, run: last }: { questions: EvaluationQuestion[]; run?: KeptRun }) => {
-      const run: EvaluationRun = { startedAt: new Date().toISOString(), questions: [] };
-      for (const question of questions) {
-        setAsked(run.questions.length);
-        const { passages } = await clientOf({ botId }).searchFiles({ query: question.question, limit: evaluatedHits });
-        run.questions.push({ ...question, place: placeOf(question, passages) });
-      }
-      await write(botId, lastRunKey, keptRun(run, last));
+  const ask = useMutation({
+    mutationFn: async ({ questions, last }: { questions: EvaluationQuestion[]; last?: KeptRun }) => {
+      setAsked(0);
+      const client = clientOf({ botId });
+      await write(botId, lastRunKey, await evaluate(questions, last, (query) => client.searchFiles(query), setAsked));
     },
     onSuccess: refresh,
   });
@@ -60,7 +53,7 @@ export function Evaluation({ botId, canWrite }: { botId: string; canWrite: boole
         <Stack>
           <Group>
             {canWrite && questions && (
-              <Button loading={evaluate.isPending} onClick={() => evaluate.mutate({ questions, run })}>
+              <Button loading={ask.isPending} onClick={() => ask.mutate({ questions, last: run })}>
                 Ask {questions.length} questions
               </Button>
             )}
@@ -74,13 +67,13 @@ export function Evaluation({ botId, canWrite }: { botId: string; canWrite: boole
               </FileButton>
             )}
           </Group>
-          {evaluate.isPending && questions && (
+          {ask.isPending && questions && (
             <Progress
               value={(100 * asked) / questions.length}
               aria-label={`${asked} of ${questions.length} questions`}
             />
           )}
-          {evaluate.isError && <Failure error={evaluate.error} />}
+          {ask.isError && <Failure error={ask.error} />}
           {keep.isError && <Failure error={keep.error} />}
           {!questions && (
             <Empty title="No questions">
