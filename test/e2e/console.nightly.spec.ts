@@ -109,12 +109,55 @@ browserSuite('the console in a browser', () => {
     await page.getByLabel('Question or words').fill('When does the harbour master open?');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('Rank 1, score').waitFor();
+    await page.getByText(/Nonsense hardly reaches 0\.\d+\./).waitFor();
     expect(await seriousViolations()).toEqual([]);
     await takeScreenshot(page, 'console-search');
     await page.getByRole('link', { name: 'page-0.txt' }).first().click();
     await heading('page-0.txt');
     await page.getByRole('region', { name: 'Passages' }).getByText(texts[0]!).waitFor();
     await page.getByRole('region', { name: 'Text of the file' }).getByText(texts[0]!).waitFor();
+    expect(await seriousViolations()).toEqual([]);
+  });
+
+  it('keeps questions, asks them, and shows figures, misses and the change since the run before', async () => {
+    const questions = [
+      { question: 'When does the harbour master open?', file: 'page-0.txt' },
+      { question: 'Who feeds the seals?', file: 'seals.txt', passage: 'feeds the seals' },
+    ];
+    await page.getByRole('link', { name: 'Files', exact: true }).click();
+    await page.getByRole('tab', { name: 'Evaluation' }).click();
+    const panel = page.getByRole('tabpanel', { name: 'Evaluation' });
+    await panel.getByText('No questions').waitFor();
+    const buffer = Buffer.from(JSON.stringify(questions));
+    await panel.locator('input[type=file]').setInputFiles({ name: 'q.json', mimeType: 'application/json', buffer });
+    const ask = panel.getByRole('button', { name: 'Ask 2 questions' });
+    await ask.click();
+    const rowsOf = (table: string) => panel.getByRole('table', { name: table }).getByRole('row').allInnerTexts();
+    const cellsOf = async (table: string) => (await rowsOf(table)).slice(1).map((row) => row.split(/\s*\t\s*/));
+    await panel.getByRole('table', { name: 'Figures' }).waitFor();
+
+    expect(await cellsOf('Figures')).toEqual([
+      ['In first place (hit@1)', '0.500', '–', '–'],
+      ['Among the first five (hit@5)', '0.500', '–', '–'],
+      ['Mean reciprocal rank', '0.500', '–', '–'],
+    ]);
+    expect(await cellsOf('Not among the first five')).toEqual([['Who feeds the seals?', 'absent', 'seals.txt']]);
+    const client = clientOf(platform, botId);
+    const content = 'The warden feeds the seals at three.';
+    const { file } = await client.uploadFile({ key: 'seals.txt', content, index: true });
+    await waitFor(
+      () => client.getFile({ id: file.id }),
+      (found) => found.file.status === 'indexing_completed',
+    );
+    await ask.click();
+    await panel.getByText('Each question has an answer among the first five.').waitFor();
+
+    expect(await cellsOf('Figures')).toEqual([
+      ['In first place (hit@1)', '1.000', '0.500', '+0.500'],
+      ['Among the first five (hit@5)', '1.000', '0.500', '+0.500'],
+      ['Mean reciprocal rank', '1.000', '0.500', '+0.500'],
+    ]);
+    expect(await cellsOf('Changed places')).toEqual([['Who feeds the seals?', 'absent', '1']]);
     expect(await seriousViolations()).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsNumber, IsString } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsNumber, IsString } from 'class-validator';
 import { JsonObject, ListOf, MapOf, Nested, Optional } from './fields';
 import { PassageMeta } from './passages';
 import { QueryBoolean, QueryInteger, QueryShare, QueryString, QueryTags, type TagQuery } from './query-fields';
@@ -71,9 +71,9 @@ export class FoundPassage {
 export class FoundPassages {
   @ListOf(FoundPassage) passages!: FoundPassage[];
 
-  /**
-   * Score below which a passage hardly answers the query, measured for the embedding model. Absent when the scores of
-   * the model are not calibrated.
-   */
+  /** Whether `score` was calibrated for the embedding model. Otherwise `minScore` counts words only. */
+  @IsBoolean() isCalibrated!: boolean;
+
+  /** Score below which a passage hardly answers the query. Absent when the scores are not calibrated. */
   @Optional() @IsNumber() leastScore?: number;
 }

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { memoryLimitBytes } from '@parley/background/memory-limit';
 import { Semaphore } from '@parley/background/semaphore';
 import { workerFile } from '@parley/background/worker-file';
+import { bundledLeastScore } from './calibration';
 import { type Embedder, EmbedderUnavailable } from './embedder';
 import { NativeCalls } from './native-calls';
 import { readTokenTable } from './token-table';
@@ -37,6 +38,7 @@ export function threadsFor(cores: number, limitBytes: number): number {
 export class BundledEmbedder implements Embedder {
   readonly model = bundledModel;
   readonly dimensions = 512;
+  readonly leastScore = bundledLeastScore(bundledModel);
   private readonly slots: Semaphore;
   private readonly workers = new Map<Worker, NativeCalls>();
   private readonly idle: Worker[] = [];

@@ -1,5 +1,6 @@
 import { Env, integer, pair, text, url } from '@parley/config/config';
 import { ServiceConfig } from '@parley/service/config';
+import { type Calibration, calibration } from './calibration';
 
 export class PassagesConfig extends ServiceConfig {
   @Env({
@@ -65,6 +66,16 @@ export class PassagesConfig extends ServiceConfig {
     optional: true,
   })
   embeddingsInputTypes?: [query: string, passage: string];
+
+  @Env({
+    env: 'EMBEDDINGS_LEAST_SCORE',
+    need: 'rarely',
+    type: calibration,
+    about:
+      'Calibration of the model: its name, and the score that nonsense hardly reaches, such as `multilingual-e5-small=0.86`. `npm run bench -- --only retrieval --calibrate` measures it.',
+    optional: true,
+  })
+  embeddingsLeastScore?: Calibration;
 
   @Env({
     env: 'EMBEDDINGS_TIMEOUT_MS',

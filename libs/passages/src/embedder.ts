@@ -6,6 +6,8 @@ export interface Embedder {
   readonly model: string;
   /** Vector length; known after `ready()`. */
   readonly dimensions: number;
+  /** Score that nonsense hardly reaches; undefined when the scores of the model are not calibrated. */
+  readonly leastScore?: number;
   /** Loads the model or contacts the server once. Throws the same errors as `embed`. */
   ready(): Promise<void>;
   /** One unit vector per passage, in order. Throws EmbedderBusy, EmbedderRefused or EmbedderUnavailable. */

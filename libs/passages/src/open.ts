@@ -17,6 +17,7 @@ export type EmbeddingsConfig = Pick<
   | 'embeddingsQueryPrefix'
   | 'embeddingsPassagePrefix'
   | 'embeddingsInputTypes'
+  | 'embeddingsLeastScore'
   | 'embeddingsTimeoutMs'
   | 'embeddingsThreads'
 >;
@@ -29,6 +30,7 @@ export function openEmbedder(config: EmbeddingsConfig): Embedder {
     apiKey: config.embeddingsApiKey,
     query: { prefix: config.embeddingsQueryPrefix, inputType: config.embeddingsInputTypes?.[0] },
     passage: { prefix: config.embeddingsPassagePrefix, inputType: config.embeddingsInputTypes?.[1] },
+    calibration: config.embeddingsLeastScore,
     timeoutMs: config.embeddingsTimeoutMs,
   });
 }

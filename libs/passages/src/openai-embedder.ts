@@ -1,3 +1,4 @@
+import type { Calibration } from './calibration';
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from './embedder';
 import { Semaphore } from '@parley/background/semaphore';
 import { parseJson } from '@parley/openai/response';
@@ -20,6 +21,8 @@ export interface OpenAiEmbedderOptions {
   /** For models that tell queries from passages, such as E5, Cohere and Voyage. */
   query?: InputForm;
   passage?: InputForm;
+  /** Ignored when it is that of another model. */
+  calibration?: Calibration;
   batchSize?: number;
   /** Maximum number of characters per request; a single longer text is sent alone. */
   maxBatchCharacters?: number;
@@ -33,6 +36,7 @@ const maxAnswerBytes = 32 * 1024 * 1024;
 /** Client of servers with an OpenAI-compatible `POST /v1/embeddings`. Never retries; retries are up to the caller. */
 export class OpenAiEmbedder implements Embedder {
   readonly model: string;
+  readonly leastScore?: number;
   private readonly server: OpenAiServer;
   private readonly query: InputForm;
   private readonly passage: InputForm;
@@ -45,6 +49,7 @@ export class OpenAiEmbedder implements Embedder {
 
   constructor(options: OpenAiEmbedderOptions) {
     this.model = options.model;
+    if (options.calibration?.model === options.model) this.leastScore = options.calibration.leastScore;
     this.server = {
       name: 'embedding server',
       url: options.url,

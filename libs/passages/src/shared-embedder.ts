@@ -35,6 +35,10 @@ export class SharedEmbedder implements Embedder {
     return this.shared.embedder.dimensions;
   }
 
+  get leastScore(): number | undefined {
+    return this.shared.embedder.leastScore;
+  }
+
   async ready(): Promise<void> {
     await this.embed(['ready']);
   }

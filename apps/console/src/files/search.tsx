@@ -37,28 +37,35 @@ export function Search(bot: { workspaceId: string; botId: string }) {
       </form>
       {query !== '' && (
         <Loaded query={found}>
-          {({ passages, leastScore }) =>
+          {({ passages, isCalibrated, leastScore }) =>
             passages.length === 0 ? (
               <Empty title="Nothing found">Only indexed files are searched. Try other words.</Empty>
             ) : (
-              passages.map(({ content, meta, score, file }, index) => (
-                <Passage
-                  key={`${file.id} ${meta.position ?? index} ${index}`}
-                  content={content}
-                  meta={meta}
-                  aside={
-                    <Group gap="md">
-                      <PageLink to="/w/$workspaceId/bots/$botId/files/$fileId" params={{ ...bot, fileId: file.id }}>
-                        {file.key}
-                      </PageLink>
-                      <Text size="sm">
-                        Rank {index + 1}, score {score.toFixed(3)}
-                        {leastScore !== undefined && score < leastScore && ', hardly relevant'}
-                      </Text>
-                    </Group>
-                  }
-                />
-              ))
+              <>
+                <Text size="sm" c="dimmed">
+                  {isCalibrated
+                    ? `A score is from 0 to 1, which is the passage itself. Nonsense hardly reaches ${leastScore}.`
+                    : 'Not calibrated: the scores of this embedding model order passages, but do not say whether one answers. A least score counts words only.'}
+                </Text>
+                {passages.map(({ content, meta, score, file }, index) => (
+                  <Passage
+                    key={`${file.id} ${meta.position ?? index} ${index}`}
+                    content={content}
+                    meta={meta}
+                    aside={
+                      <Group gap="md">
+                        <PageLink to="/w/$workspaceId/bots/$botId/files/$fileId" params={{ ...bot, fileId: file.id }}>
+                          {file.key}
+                        </PageLink>
+                        <Text size="sm">
+                          Rank {index + 1}, score {score.toFixed(3)}
+                          {leastScore !== undefined && score < leastScore && ', hardly relevant'}
+                        </Text>
+                      </Group>
+                    }
+                  />
+                ))}
+              </>
             )
           }
         </Loaded>

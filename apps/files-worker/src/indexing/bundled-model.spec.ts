@@ -70,7 +70,8 @@ We serve coffee, eggs and fresh bread from seven in the morning.
 
   expect(passages.find((passage) => passage.id === best?.id)?.content).toContain('Dogs and cats');
   const ask = (query: string, minScore?: number) => bot.ask(files.search, { query, minScore, limit: 1 });
-  const { leastScore } = await ask(question);
+  const { leastScore, isCalibrated } = await ask(question);
+  expect(isCalibrated).toBe(true);
   for (const good of [await ask('Darf ich meinen Hund mitbringen?'), await ask('Are dogs welcome?', leastScore)]) {
     expect(good.passages).toMatchObject([{ content: expect.stringContaining('Dogs and cats') as string }]);
   }

@@ -4,7 +4,6 @@ import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { FoundPassages, SearchFiles } from '@parley/contracts/passage-search';
 import { type FileScope, fileScopeOf } from '@parley/file-store/file-scope';
 import { FoundPassagesRepository, type FoundRow } from '@parley/file-store/found-passages.repository';
-import { leastScoreOf } from '@parley/passages/calibration';
 import { type Embedder, EmbedderRefused } from '@parley/passages/embedder';
 import { IndexHealth } from '@parley/passages/index-health';
 import { queryTerms } from '@parley/passages/lexicon';
@@ -42,8 +41,8 @@ export class SearchService {
       throw signal.aborted ? unavailable('The search took too long. Try again in a moment.', error) : error;
     });
     const passages = query.consolidate ? consolidated(rows, query) : rows.map((row) => toFoundPassage(row, query));
-    const leastScore = leastScoreOf(this.model.model);
-    return { passages, ...(leastScore !== undefined && { leastScore }) };
+    const { leastScore } = this.model;
+    return { passages, isCalibrated: leastScore !== undefined, ...(leastScore !== undefined && { leastScore }) };
   }
 
   private async find(scope: FileScope, query: SearchFiles, signal: AbortSignal): Promise<FoundRow[]> {
@@ -74,7 +73,7 @@ export class SearchService {
 
   /** The cosines of a model that is not calibrated say too little: only words count. */
   private isGood({ score, words }: PassageHit, minScore = -Infinity): boolean {
-    return (leastScoreOf(this.model.model) === undefined ? words : score) >= minScore;
+    return (this.model.leastScore === undefined ? words : score) >= minScore;
   }
 
   /** With those that only a former model has, found by words. */

@@ -147,6 +147,7 @@ describe('search results', () => {
     const good = await ask('A zebra in the zoo', 0.3);
 
     expect(all.passages).toHaveLength(20);
+    expect(all.isCalibrated).toBe(false);
     expect(all).not.toHaveProperty('leastScore');
     expect(good.passages.map(({ content }) => content)).toEqual(['A zebra in the zoo.']);
     expect((await ask('quantum chromodynamics', 0.3)).passages).toEqual([]);
