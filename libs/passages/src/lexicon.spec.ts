@@ -1,4 +1,5 @@
-import { documentTerms, queryTerms } from './lexicon';
+import { createHash } from 'node:crypto';
+import { documentTerms, lexiconVersion, queryTerms } from './lexicon';
 
 const weightOf = (text: string, word: string) => {
   const { indices, values } = documentTerms(text);
@@ -100,4 +101,16 @@ it('finds a word in a sentence of a script without spaces', () => {
 it('finds no terms in text without words', () => {
   expect(documentTerms(' \n… --- !?')).toEqual({ indices: [], values: [] });
   expect(queryTerms('')).toEqual({ indices: [], values: [] });
+});
+
+it('changes the terms of a text only with a new version of the lexicon', () => {
+  const text =
+    'E-4012, AB-1234/5 2.5.5 50 % C++ GRÖSSE Größe Ångström أُسْرَة 東京タワー ภาษาไทย ＡＰＩ v1.2 ann_2@example.com the the';
+
+  const terms = createHash('sha256')
+    .update(JSON.stringify(documentTerms(text)))
+    .digest('hex')
+    .slice(0, 16);
+
+  expect([lexiconVersion, terms]).toEqual([2, '642486da4b3da6d6']);
 });

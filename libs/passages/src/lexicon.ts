@@ -1,5 +1,8 @@
 import type { SparseTerms } from './passage-index';
 
+/** Version of the terms of a text, kept with whatever has them: to be raised with each change of `documentTerms`. */
+export const lexiconVersion = 2;
+
 const k1 = 1.2;
 const b = 0.75;
 /**
@@ -88,7 +91,7 @@ function toSparseTerms(frequencies: Map<string, number>, weigh: (frequency: numb
   return { indices: entries.map(([index]) => index), values: entries.map(([, value]) => value) };
 }
 
-/** 32-bit FNV-1a over UTF-16 code units. Stored with every point: changing the hash requires a full reindex. */
+/** 32-bit FNV-1a over UTF-16 code units. Stored with every point. */
 function hash(term: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < term.length; i++) value = Math.imul(value ^ term.charCodeAt(i), 0x01000193);

@@ -1,6 +1,6 @@
 import type { Database, Sql } from '@parley/persistence/database';
 import { LocalIndexPointEntity, LocalIndexTenantEntity } from './local-index.entity';
-import type { PassagePoint } from './passage-index';
+import type { PassagePoint, PassageTerms } from './passage-index';
 import type { StoredPoint } from './point-block';
 
 /** Change state of a bot's points. Revisions come from one sequence and are never reused. */
@@ -52,6 +52,29 @@ export class LocalIndexRepository {
         points.map(({ terms }) => toBytes(Uint32Array.from(terms.indices))),
         points.map(({ terms }) => toBytes(Float32Array.from(terms.values))),
         points.map(({ tags }) => JSON.stringify(tags)),
+      ],
+    );
+  }
+
+  async updateTerms(botId: string, model: string, points: PassageTerms[], sql?: Sql): Promise<void> {
+    if (!sql) return this.database.transaction((tx) => this.updateTerms(botId, model, points, tx));
+    const revision = await nextRevision(sql, botId);
+    if (!revision) return;
+    await sql.query(
+      `UPDATE local_index_point AS point
+       SET term_indices = changed.term_indices, term_values = changed.term_values, revision = $3
+       FROM unnest($4::uuid[], $5::text[], $6::bytea[], $7::bytea[])
+         AS changed (id, content_version, term_indices, term_values)
+       WHERE point.bot_id = $1 AND point.id = changed.id AND model = $2
+         AND point.content_version = changed.content_version`,
+      [
+        botId,
+        model,
+        revision,
+        points.map(({ id }) => id),
+        points.map(({ contentVersion }) => contentVersion),
+        points.map(({ terms }) => toBytes(Uint32Array.from(terms.indices))),
+        points.map(({ terms }) => toBytes(Float32Array.from(terms.values))),
       ],
     );
   }

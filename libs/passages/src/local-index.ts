@@ -4,7 +4,15 @@ import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
 import { HybridRanking } from './hybrid-ranking';
 import type { LocalIndexRepository, TenantState } from './local-index.repository';
-import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery, WordQuery } from './passage-index';
+import type {
+  KnownModel,
+  PassageHit,
+  PassageIndex,
+  PassagePoint,
+  PassageQuery,
+  PassageTerms,
+  WordQuery,
+} from './passage-index';
 import { mostPointsInBlock, PointBlock, type StoredPoint } from './point-block';
 import { checkDimensions } from './vectors';
 
@@ -48,6 +56,13 @@ export class LocalIndex implements PassageIndex {
         unique.slice(start, start + pointsPerWrite),
         within,
       );
+    }
+  }
+
+  async replaceTerms(botId: string, points: PassageTerms[], within?: Sql): Promise<void> {
+    for (let start = 0; start < points.length; start += pointsPerWrite) {
+      const batch = points.slice(start, start + pointsPerWrite);
+      await this.repository.updateTerms(botId, this.embedder.model, batch, within);
     }
   }
 

@@ -17,6 +17,9 @@ export interface PassagePoint {
   tags: Record<string, string>;
 }
 
+/** Terms for a point that exists. */
+export type PassageTerms = Pick<PassagePoint, 'id' | 'contentVersion' | 'terms'>;
+
 export interface PassageQuery {
   vector: Float32Array;
   terms: SparseTerms;
@@ -56,6 +59,11 @@ export interface PassageIndex {
   ready(): Promise<void>;
   /** Upserts points by id. A search sees them as soon as the call returns. `within`: see `removeFile`. */
   write(botId: string, points: PassagePoint[], within?: Sql): Promise<void>;
+  /**
+   * Replaces the terms of points of the current model, whose vectors stay. Ignores those that are gone or have another
+   * content version. `within`: see `removeFile`.
+   */
+  replaceTerms(botId: string, points: PassageTerms[], within?: Sql): Promise<void>;
   /** Replaces the tags of all points of the file, if any. `within`: see `removeFile`. */
   retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void>;
   /**

@@ -11,6 +11,7 @@ function indexThatFails(times: number) {
       return failuresLeft >= 0 ? Promise.reject(new Error('no answer')) : Promise.resolve();
     },
     write: () => Promise.resolve(void asked.push('write')),
+    replaceTerms: () => Promise.resolve(void asked.push('replaceTerms')),
     retag: () => Promise.resolve(void asked.push('retag')),
     removeFile: () => Promise.resolve(void asked.push('removeFile')),
     removeFiles: () => Promise.resolve(void asked.push('removeFiles')),

@@ -1,7 +1,15 @@
 import { unlessAborted } from '@parley/background/unless-aborted';
 import { unavailable } from '@parley/contracts/errors';
 import type { Sql } from '@parley/persistence/database';
-import type { KnownModel, PassageHit, PassageIndex, PassagePoint, PassageQuery, WordQuery } from './passage-index';
+import type {
+  KnownModel,
+  PassageHit,
+  PassageIndex,
+  PassagePoint,
+  PassageQuery,
+  PassageTerms,
+  WordQuery,
+} from './passage-index';
 
 /** Shorter than the 10 s deadline of search operations, so that the caller receives the 503 in time. */
 const defaultSearchTimeoutMs = 4_000;
@@ -28,6 +36,11 @@ export class PreparedIndex implements PassageIndex {
   async write(botId: string, points: PassagePoint[], within?: Sql): Promise<void> {
     await this.prepared();
     await this.index.write(botId, points, within);
+  }
+
+  async replaceTerms(botId: string, points: PassageTerms[], within?: Sql): Promise<void> {
+    await this.prepared();
+    await this.index.replaceTerms(botId, points, within);
   }
 
   async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {

@@ -14,6 +14,7 @@ import type {
   PassageIndex,
   PassagePoint,
   PassageQuery,
+  PassageTerms,
   SparseTerms,
   WordQuery,
 } from './passage-index';
@@ -124,6 +125,31 @@ export class QdrantIndex implements PassageIndex {
         await this.api.upsertPoints({ collection_name, points: batch, wait: true }, init);
       });
     }
+  }
+
+  async replaceTerms(botId: string, points: PassageTerms[]): Promise<void> {
+    const byVersion = Map.groupBy(points, ({ contentVersion }) => contentVersion);
+    for (const [contentVersion, ofVersion] of byVersion) {
+      for (let start = 0; start < ofVersion.length; start += pointsPerRequest) {
+        await this.replaceTermsOf(botId, contentVersion, ofVersion.slice(start, start + pointsPerRequest));
+      }
+    }
+  }
+
+  /** Qdrant refuses a request with a point that is gone, so that it is asked for them first. */
+  private async replaceTermsOf(botId: string, contentVersion: string, points: PassageTerms[]): Promise<void> {
+    const byId = new Map(points.map(({ id, terms }) => [pointId(botId, id), terms]));
+    const filter = { must: [isOfBot(botId), { key: 'contentVersion', match: { value: contentVersion } }] };
+    const among = { must: [...filter.must, { has_id: [...byId.keys()] }] };
+    const existing = await this.inOwn('scroll', async (collection_name, init) => {
+      const request = { collection_name, filter: among, limit: points.length, with_payload: false };
+      return resultOf(await this.api.scrollPoints(request, init)).points.map(({ id }) => String(id));
+    });
+    if (existing.length === 0) return;
+    const changed = existing.map((id) => ({ id, vector: { sparse: byId.get(id)! } }));
+    await this.inOwn('update_vectors', (collection_name, init) =>
+      this.api.updateVectors({ collection_name, points: changed, update_filter: filter, wait: true }, init),
+    );
   }
 
   async retag(botId: string, fileId: string, tags: Record<string, string>, within?: Sql): Promise<void> {

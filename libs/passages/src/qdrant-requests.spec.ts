@@ -45,7 +45,7 @@ afterEach(async () => {
   await server.close();
   for (const request of server.requests) {
     if (document) expect([request.path, ...document.complaints(request)]).toEqual([request.path]);
-    if (/\/points\/(query\/batch|count|delete|payload)$/.test(request.path)) expectBotFilter(request);
+    if (/\/points\/(query\/batch|count|delete|payload|scroll)$/.test(request.path)) expectBotFilter(request);
   }
 });
 
@@ -397,6 +397,60 @@ describe('search', () => {
 
       expect([seen.counted.length, seen.logged.length]).toEqual([5, 1]);
     });
+  });
+});
+
+describe('replacing terms', () => {
+  const terms = { indices: [1, 7], values: [0.5, 2] };
+  const ids = ['b0a2b5b3-d3a4-4cf1-a6a2-1ea2b1ab9d57', '5d2f3b0e-9d4c-47a5-8d0b-6bd0f1b3a001'];
+  const points = ids.map((id) => ({ id, contentVersion: 'v1', terms }));
+  const ofVersion = (value: string) => ({ must: [ofBot, { key: 'contentVersion', match: { value } }] });
+  const idsIn = ({ body }: LoopbackRequest) =>
+    (body as { filter: { must: { has_id?: string[] }[] } }).filter.must.at(-1)!.has_id!;
+
+  it('updates the sparse vectors of points that are still there, in this version only', async () => {
+    answers['POST scroll'] = (request, response) =>
+      json({
+        result: {
+          points: idsIn(request)
+            .slice(1)
+            .map((id) => ({ id })),
+        },
+      })(request, response);
+
+    await index.replaceTerms(bot, points);
+
+    const [asked, changed] = server.requests;
+    const [missingId, id] = idsIn(asked!);
+    expect(asked).toMatchObject({ method: 'POST', path: `${collection}/points/scroll` });
+    expect(asked!.body).toEqual({
+      filter: { must: [...ofVersion('v1').must, { has_id: [missingId, id] }] },
+      limit: 2,
+      with_payload: false,
+    });
+    expect(changed).toMatchObject({ method: 'PUT', path: `${collection}/points/vectors`, query: { wait: 'true' } });
+    expect(changed!.body).toEqual({ points: [{ id, vector: { sparse: terms } }], update_filter: ofVersion('v1') });
+  });
+
+  it('updates nothing when the points are gone, and each version by its own request', async () => {
+    answers['POST scroll'] = json({ result: { points: [] } });
+
+    await index.replaceTerms(bot, [points[0]!, { ...points[1]!, contentVersion: 'v2' }]);
+    await index.replaceTerms(bot, []);
+
+    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(
+      Array(2).fill(`POST ${collection}/points/scroll`),
+    );
+  });
+
+  it('uses the id under which the point was written', async () => {
+    answers['POST scroll'] = json({ result: { points: [] } });
+    await index.write(bot, [point({ id: ids[0] })]);
+
+    await index.replaceTerms(bot, points.slice(0, 1));
+
+    const [written, asked] = server.requests;
+    expect(idsIn(asked!)).toEqual((written!.body as { points: { id: string }[] }).points.map(({ id }) => id));
   });
 });
 

@@ -105,7 +105,7 @@ tables: [nats, postgres, passages, files]
 {{- $_ := set $plain "FILES_URL" (printf "http://%s-files" (include "parley.fullname" .root)) }}
 {{- end }}
 {{- if has "passages" .needs }}
-{{- $plain = merge $plain (dict "QDRANT_URL" $values.qdrant.url "EMBEDDINGS_URL" $values.embeddings.url "EMBEDDINGS_MODEL" $values.embeddings.model "EMBEDDINGS_QUERY_PREFIX" $values.embeddings.queryPrefix "EMBEDDINGS_PASSAGE_PREFIX" $values.embeddings.passagePrefix "EMBEDDINGS_INPUT_TYPES" $values.embeddings.inputTypes "COMPLETIONS_URL" $values.completions.url) }}
+{{- $plain = merge $plain (dict "QDRANT_URL" $values.qdrant.url "EMBEDDINGS_URL" $values.embeddings.url "EMBEDDINGS_MODEL" $values.embeddings.model "EMBEDDINGS_QUERY_PREFIX" $values.embeddings.queryPrefix "EMBEDDINGS_PASSAGE_PREFIX" $values.embeddings.passagePrefix "EMBEDDINGS_INPUT_TYPES" $values.embeddings.inputTypes "EMBEDDINGS_LEAST_SCORE" $values.embeddings.leastScore "COMPLETIONS_URL" $values.completions.url) }}
 {{- $secret = merge $secret (dict "QDRANT_API_KEY" (dict "name" $values.qdrant.existingSecret) "EMBEDDINGS_API_KEY" (dict "name" $values.embeddings.existingSecret) "COMPLETIONS_API_KEY" (dict "name" $values.completions.existingSecret)) }}
 {{- end }}
 {{- if has "nextPassages" .needs }}

@@ -332,6 +332,30 @@ export function describePassageIndex(open: () => PassageIndex, openModel: () => 
     );
   });
 
+  it('replaces the terms of points, and neither their vectors nor those of other versions and bots', async () => {
+    const [bot, other] = [randomUUID(), randomUUID()];
+    const [changed, newer] = [point({ text: 'old words' }), point({ text: 'old words', contentVersion: 'v2' })];
+    const gone = point();
+    await open().write(bot, [changed, newer]);
+    await open().write(other, [changed]);
+    expect(await idsOf(bot, { text: 'fresh' })).toHaveLength(2);
+    const terms = documentTerms('fresh terms');
+
+    const replaced = [changed, newer, gone].map(({ id }) => ({ id, contentVersion: 'v1', terms }));
+    await open().replaceTerms(bot, replaced);
+    await open().replaceTerms(bot, []);
+
+    const wordsOf = async (botId: string, text: string) => {
+      const hits = await open().search(botId, query({ text, vector: Float32Array.of(0, 1, 0) }));
+      return hits.filter(({ words }) => words > 0).map(({ id }) => id);
+    };
+    expect(await wordsOf(bot, 'fresh')).toEqual([changed.id]);
+    expect(await wordsOf(bot, 'old')).toEqual([newer.id]);
+    expect(await wordsOf(other, 'old')).toEqual([changed.id]);
+    expect((await open().search(bot, query())).map(({ score }) => score)).toEqual([1, 1]);
+    expect(await open().count(bot)).toBe(2);
+  });
+
   it('replaces the tags of all versions of a file, and of no other file or bot', async () => {
     const [bot, another] = [randomUUID(), randomUUID()];
     const state = (value: string) => ({ state: { in: [value], notIn: [] } });
