@@ -25,6 +25,7 @@ import { Tables1795392000000 } from './migrations/1795392000000-tables';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { RequestedCells1797000000000 } from './migrations/1797000000000-requested-cells';
 import { RowModel1797100000000 } from './migrations/1797100000000-row-model';
+import { Lexicon1797200000000 } from './migrations/1797200000000-lexicon';
 import { QueriesModule } from './queries/queries.module';
 import { RowsModule } from './rows/rows.module';
 import { DroppedPointEntity } from './search/dropped-point.entity';
@@ -43,6 +44,7 @@ export const tablesDatabase: ServiceSchema = {
     WorkFailures1796900000000,
     RequestedCells1797000000000,
     RowModel1797100000000,
+    Lexicon1797200000000,
   ],
   entities: [
     ...eventEntities,

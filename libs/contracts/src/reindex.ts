@@ -37,6 +37,12 @@ export class DroppedModels {
   @Optional() @IsString() after?: string;
 }
 
+/** Progress of rebuilding the words by which an older version indexed files or rows. */
+export class WordsProgress {
+  /** Indexed contents, or searchable tables, with words of an older version. */
+  @IsInt() left!: number;
+}
+
 /** Called by the command `parley reindex`. */
 export const reindex = {
   advance: operation({
@@ -46,6 +52,15 @@ export const reindex = {
     access: operators,
     input: Empty,
     output: ReindexProgress,
+    timeoutMs: 60_000,
+  }),
+  words: operation({
+    subject: 'files.reindex.words',
+    route: 'POST /operator/files/reindex/words',
+    summary: 'Rebuilds the words of files that an older version indexed, in the background, and returns the progress.',
+    access: operators,
+    input: Empty,
+    output: WordsProgress,
     timeoutMs: 60_000,
   }),
   dropFormer: operation({

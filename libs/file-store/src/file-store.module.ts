@@ -28,6 +28,7 @@ import { JobsRepository } from './jobs.repository';
 import { KnowledgeBaseEntity } from './knowledge-base.entity';
 import { Files1795392000000 } from './migrations/1795392000000-files';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
+import { Lexicon1797200000000 } from './migrations/1797200000000-lexicon';
 import { ModelCheckService } from './model-check.service';
 import { CloseNextModel, NextModelService } from './next-model.service';
 import { openBlobs } from './open-blobs';
@@ -41,7 +42,7 @@ import { UploadsRepository } from './uploads.repository';
 
 export const filesDatabase: ServiceSchema = {
   schema: 'files',
-  migrations: [Files1795392000000, WorkQueue1796000000000, WorkFailures1796900000000],
+  migrations: [Files1795392000000, WorkQueue1796000000000, WorkFailures1796900000000, Lexicon1797200000000],
   entities: [
     ...eventEntities,
     WorkEntity,

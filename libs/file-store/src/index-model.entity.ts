@@ -20,6 +20,7 @@ export class IndexModelEntity {
 
 /** Content version with points of a model. A model lacks each active version without a complete row. */
 @Entity('indexed_content')
+@Index('indexed_content_lexicon', ['model', 'lexicon', 'file_id'])
 export class IndexedContentEntity {
   @PrimaryIdColumn() @ForeignKey(() => FileEntity, { onDelete: 'CASCADE' }) file_id!: string;
   @PrimaryColumn('text') model!: string;
@@ -27,4 +28,7 @@ export class IndexedContentEntity {
 
   /** Position at which the re-index continues; null when all passages have their points. */
   @Column('integer', { nullable: true }) next_position!: number | null;
+
+  /** Version of the lexicon that the words of its points are from, the oldest if they differ. */
+  @Column('integer', { default: 1 }) lexicon!: number;
 }

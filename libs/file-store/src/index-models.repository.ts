@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
+import { lexiconVersion } from '@parley/passages/lexicon';
 import type { KnownModel } from '@parley/passages/passage-index';
 import { In, Not, Repository } from 'typeorm';
 import { IndexedContentEntity, IndexModelEntity } from './index-model.entity';
@@ -14,6 +15,17 @@ export interface LackingContent extends ContentVersion {
   indexing: IndexingConfiguration;
 }
 
+/** Position in the files of a bot, oldest first. */
+export interface FilePosition {
+  createdAt: string;
+  fileId: string;
+}
+
+/** Searchable content with words of an older lexicon in its points of a model. */
+export interface ContentWithOldWords extends LackingContent, FilePosition {
+  model: string;
+}
+
 export interface IncompleteModel {
   activeModel: string;
   lacking: number;
@@ -21,6 +33,9 @@ export interface IncompleteModel {
 
 const contents = `file LEFT JOIN indexed_content content
   ON content.file_id = file.id AND content.model = $1 AND content.content_version = file.active_version`;
+const oldWords = `FROM indexed_content content
+  JOIN file ON file.id = content.file_id AND file.active_version = content.content_version
+  WHERE content.model = ANY ($1) AND content.lexicon < $2`;
 const isLacking = `(content.file_id IS NULL OR content.next_position IS NOT NULL)`;
 
 export function listKnownModels(sql: Sql): Promise<KnownModel[]> {
@@ -76,9 +91,11 @@ export class IndexModelsRepository {
     const [active] = await tx.query<{ model: string }>('SELECT model FROM index_model WHERE is_active FOR SHARE');
     if (!active || !models.includes(active.model)) return false;
     await tx.query(
-      `INSERT INTO indexed_content (file_id, model, content_version) SELECT $1, model, $2 FROM unnest($3::text[]) AS model
-       ON CONFLICT (file_id, model) DO UPDATE SET content_version = excluded.content_version, next_position = NULL`,
-      [fileId, contentVersion, models],
+      `INSERT INTO indexed_content (file_id, model, content_version, lexicon)
+       SELECT $1, model, $2, $4 FROM unnest($3::text[]) AS model
+       ON CONFLICT (file_id, model) DO UPDATE
+         SET content_version = excluded.content_version, next_position = NULL, lexicon = excluded.lexicon`,
+      [fileId, contentVersion, models, lexiconVersion],
     );
     return true;
   }
@@ -134,12 +151,52 @@ export class IndexModelsRepository {
     nextPosition: number | null,
   ): Promise<void> {
     await tx.query(
-      `INSERT INTO indexed_content AS known (file_id, model, content_version, next_position) VALUES ($1, $2, $3, $4)
+      `INSERT INTO indexed_content AS known (file_id, model, content_version, next_position, lexicon)
+       VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (file_id, model) DO UPDATE
-         SET content_version = excluded.content_version, next_position = excluded.next_position
+         SET content_version = excluded.content_version, next_position = excluded.next_position,
+           lexicon = CASE WHEN known.content_version = excluded.content_version
+             THEN least(known.lexicon, excluded.lexicon) ELSE excluded.lexicon END
          WHERE known.content_version <> excluded.content_version
            OR known.next_position < coalesce(excluded.next_position, 2147483647)`,
-      [fileId, model, contentVersion, nextPosition],
+      [fileId, model, contentVersion, nextPosition, lexiconVersion],
+    );
+  }
+
+  /** Counts the searchable contents whose words are from an older lexicon. Index: indexed_content_lexicon. */
+  async countOldWords(models: string[]): Promise<number> {
+    const [row] = await this.database.query<{ count: string }>(`SELECT count(*) ${oldWords}`, [models, lexiconVersion]);
+    return Number(row!.count);
+  }
+
+  async listBotsWithOldWords(models: string[]): Promise<string[]> {
+    const rows = await this.database.query<{ botId: string }>(`SELECT DISTINCT file.bot_id AS "botId" ${oldWords}`, [
+      models,
+      lexiconVersion,
+    ]);
+    return rows.map(({ botId }) => botId);
+  }
+
+  /** Contents of the bot from this file on, oldest first. Looks up each file by both keys. Index: file_created. */
+  listOldWords(botId: string, models: string[], from: FilePosition, limit: number): Promise<ContentWithOldWords[]> {
+    return this.database.query(
+      `SELECT file.id AS "fileId", file.bot_id AS "botId", file.active_version AS "contentVersion", file.indexing,
+         file.created_at::text AS "createdAt", content.model, 0 AS start
+       FROM file CROSS JOIN LATERAL (
+         SELECT model FROM indexed_content
+         WHERE file_id = file.id AND model = ANY ($2) AND content_version = file.active_version AND lexicon < $3
+         OFFSET 0) content
+       WHERE file.bot_id = $1 AND (file.created_at, file.id) >= ($4::timestamptz, $5)
+       ORDER BY file.created_at, file.id LIMIT $6`,
+      [botId, models, lexiconVersion, from.createdAt, from.fileId, limit],
+    );
+  }
+
+  async saveLexicon(tx: Transaction, { fileId, contentVersion }: ContentVersion, model: string): Promise<void> {
+    await tx.manager.update(
+      IndexedContentEntity,
+      { file_id: fileId, model, content_version: contentVersion },
+      { lexicon: lexiconVersion },
     );
   }
 

@@ -7,9 +7,11 @@ import { CommandFailed, type Output, printResult } from '../output';
 import { Operator } from '../operator';
 
 const maxPauseMs = 60_000;
+const progressMs = 1_000;
 
 interface ReindexOptions {
   dropOld?: boolean;
+  words?: boolean;
   /** A bot id, or true for all bots. */
   tables?: string | true;
 }
@@ -19,10 +21,17 @@ export function addReindexCommand(program: Command, output: Output): void {
     .command('reindex')
     .description('fills the index of the next embedding model (NEXT_EMBEDDINGS_URL); safe to stop and start again')
     .addOption(new Option('--drop-old', 'remove the vectors of former models').conflicts('tables'))
+    .addOption(
+      new Option('--words', 'rebuild the words of files and rows that an older version indexed').conflicts([
+        'dropOld',
+        'tables',
+      ]),
+    )
     .option('--tables [bot id]', 'index the rows of searchable tables again, of all bots or of one')
-    .action(async ({ dropOld, tables: bot }: ReindexOptions) => {
+    .action(async ({ dropOld, words, tables: bot }: ReindexOptions) => {
       const operator = Operator.find();
       if (dropOld) printResult(output, await dropFormerModels(operator));
+      else if (words) printResult(output, await rebuildWords(operator, output));
       else if (bot) printResult(output, await reindexTables(operator, output, bot === true ? undefined : bot));
       else printResult(output, await reindexFiles(operator, output));
     });
@@ -59,6 +68,17 @@ async function reindexTables(operator: Operator, output: Output, botId: string |
     `\nQueued ${all.rows} rows of ${all.tables} searchable tables for indexing. ` +
     'The field `indexing` of each table counts the rows that still wait.'
   );
+}
+
+/** The services do the work, also without this command, which waits until it is done. */
+async function rebuildWords(operator: Operator, output: Output): Promise<string> {
+  for (;;) {
+    const ofFiles = await operator.call(files.reindex.words, {});
+    const ofTables = await operator.call(tables.reindexWords, {});
+    printProgress(output, `${ofFiles.left} files and ${ofTables.left} tables left`);
+    if (ofFiles.left + ofTables.left === 0) return '\nFiles and rows are found by the words of this version.';
+    await sleep(progressMs);
+  }
 }
 
 async function dropFormerModels(operator: Operator): Promise<string> {

@@ -4,14 +4,23 @@ import type { Caller } from '@parley/contracts/caller';
 import { files } from '@parley/contracts/files';
 import type { DropFormerModels } from '@parley/contracts/reindex';
 import { ReindexService } from './reindex.service';
+import { WordsService } from './words.service';
 
 @Controller()
 export class ReindexController {
-  constructor(private readonly service: ReindexService) {}
+  constructor(
+    private readonly service: ReindexService,
+    private readonly wordsService: WordsService,
+  ) {}
 
   @Handles(files.reindex.advance)
   advance() {
     return this.service.advance();
+  }
+
+  @Handles(files.reindex.words)
+  words() {
+    return this.wordsService.rebuild();
   }
 
   @Handles(files.reindex.dropFormer)

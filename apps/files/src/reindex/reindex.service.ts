@@ -127,7 +127,8 @@ export class ReindexService implements OnApplicationBootstrap {
     return pieces;
   }
 
-  private async readPiece(content: LackingContent, room: number): Promise<Piece> {
+  /** Texts of the content as they are embedded, at most `room` of them. */
+  async readPiece(content: LackingContent, room: number): Promise<Piece> {
     const { start, indexing } = content;
     const levels = contextLevels(indexing);
     const first = Math.max(0, start - levels);

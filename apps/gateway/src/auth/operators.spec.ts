@@ -23,7 +23,9 @@ const forAccounts = [
   'POST /operator/files/storage/reconcile',
   'POST /operator/files/reindex',
   'POST /operator/files/reindex/drop-former',
+  'POST /operator/files/reindex/words',
   'POST /operator/tables/reindex',
+  'POST /operator/tables/reindex/words',
 ];
 
 const operations = allOperations.filter(({ access }) => access.actor === 'operator');

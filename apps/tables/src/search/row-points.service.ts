@@ -3,7 +3,7 @@ import { eventLoopPauses } from '@parley/background/yield-to-event-loop';
 import { unlessAborted } from '@parley/background/unless-aborted';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
-import type { PassageIndex, PassagePoint, SparseTerms } from '@parley/passages/passage-index';
+import type { PassageIndex, PassagePoint, PassageTerms, SparseTerms } from '@parley/passages/passage-index';
 import { documentTerms, queryTerms } from '@parley/passages/lexicon';
 import { embedder, passageIndex } from '@parley/passages/tokens';
 import { isSearchable } from '../schema/dirty-flags';
@@ -59,6 +59,20 @@ export class RowPointsService {
       table.number,
       silent.map(({ id }) => id),
     );
+  }
+
+  /** Replaces the terms of rows with searchable text, whose vectors stay. */
+  async replaceTerms(table: CachedTable, rows: UnindexedRow[]): Promise<void> {
+    const pause = eventLoopPauses();
+    const points: PassageTerms[] = [];
+    for (const row of rows) {
+      const text = searchableText(table, row);
+      if (text === '') continue;
+      const contentVersion = String(row.revision);
+      points.push({ id: pointId(table.number, row.id), contentVersion, terms: documentTerms(text) });
+      await pause();
+    }
+    await this.index.replaceTerms(tenantOf(table.number), points);
   }
 
   async remove(tableNumber: string, ids: number[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { TableDefinitionsModule } from '../tables/table-definitions.module';
+import { TableEntity } from '../tables/table.entity';
 import { ReindexController } from './reindex.controller';
 import { ReindexService } from './reindex.service';
 import { RowIndexService } from './row-index.service';
@@ -8,10 +9,12 @@ import { RowModelEntity } from './row-model.entity';
 import { RowModelRepository } from './row-model.repository';
 import { RowModelService } from './row-model.service';
 import { RowPointsService } from './row-points.service';
+import { RowWordsService } from './row-words.service';
 import { UnindexedRowsRepository } from './unindexed-rows.repository';
+import { WordedTablesRepository } from './worded-tables.repository';
 
 @Module({
-  imports: [TableDefinitionsModule, TypeOrmModule.forFeature([RowModelEntity])],
+  imports: [TableDefinitionsModule, TypeOrmModule.forFeature([RowModelEntity, TableEntity])],
   controllers: [ReindexController],
   providers: [
     ReindexService,
@@ -20,6 +23,8 @@ import { UnindexedRowsRepository } from './unindexed-rows.repository';
     RowIndexService,
     RowPointsService,
     UnindexedRowsRepository,
+    RowWordsService,
+    WordedTablesRepository,
   ],
   exports: [RowPointsService],
 })

@@ -1,12 +1,13 @@
 import type { Table } from '@parley/contracts/tables/table-definition';
 import type { TableSchema } from '@parley/contracts/tables/table-schema';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
-import { Column, Entity, Unique } from 'typeorm';
+import { Column, Entity, Index, Unique } from 'typeorm';
 import { columnsOf, type TableColumn } from '../schema/columns';
 
 /** Definition of a table: name, columns and settings. */
 @Entity('table')
 @Unique('table_name', ['bot_id', 'name'])
+@Index('table_lexicon', ['lexicon'])
 export class TableEntity {
   @PrimaryIdColumn() id!: string;
 
@@ -32,9 +33,18 @@ export class TableEntity {
   /** Ids below `next_row_id` without a row, so that rows are counted without a scan. `bigint`, as text. */
   @Column('bigint', { default: 0 }) unused_ids!: string;
 
+  /** Version of the lexicon that the words of its rows in the passage index are from, the oldest if they differ. */
+  @Column('integer', { default: 1 }) lexicon!: number;
+
+  /** Rows from here on may have words of an older lexicon. */
+  @Column('integer', { default: 0 }) next_worded_id!: number;
+
   @TimestampColumn() created_at!: Date;
   @TimestampColumn() updated_at!: Date;
 }
+
+/** Condition of SQL: a column of the table is searchable. */
+export const hasSearchableColumn = `jsonb_path_exists(schema, '$.properties.*."x-zui" ? (@.searchable == true)')`;
 
 /** Table with the version from `table_state`. */
 export interface TableRow extends TableEntity {

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import { behindAllRows, type RowKey } from '@parley/contracts/tables/reindex';
+import { lexiconVersion } from '@parley/passages/lexicon';
 import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { isUniqueViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb } from '@parley/persistence/storable';
 import { tagConditions } from '@parley/persistence/tags';
 import { In } from 'typeorm';
-import { TableEntity, tableIsCurrent, type TableRow } from './table.entity';
+import { hasSearchableColumn, TableEntity, tableIsCurrent, type TableRow } from './table.entity';
 
 export type NewTable = Pick<
   TableRow,
@@ -32,11 +33,12 @@ export class TablesRepository {
            SELECT nextval('table_number') WHERE NOT EXISTS (SELECT 1 FROM deleted_bot WHERE bot_id = $2)
            RETURNING number, version),
          made AS (
-           INSERT INTO "table" (id, number, bot_id, name, factor, frozen, key_column, schema, next_index, tags, is_compute_enabled)
-           SELECT $1, number, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM state
+           INSERT INTO "table" (id, number, bot_id, name, factor, frozen, key_column, schema, next_index, tags, is_compute_enabled,
+             lexicon)
+           SELECT $1, number, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM state
            RETURNING *)
          SELECT made.*, state.version FROM made JOIN state USING (number)`,
-        [newId('table'), table.bot_id, ...definitionOf(table)],
+        [newId('table'), table.bot_id, ...definitionOf(table), lexiconVersion],
       )
       .catch((error: unknown) => {
         throw nameTaken(error, table.name);
@@ -82,7 +84,7 @@ export class TablesRepository {
     const [row] = await this.database.query<TableRow>(
       `SELECT ${whole}
        WHERE id >= $1 AND NOT (id = $1 AND $2::int = $3) AND ($4::text IS NULL OR bot_id = $4)
-         AND jsonb_path_exists(schema, '$.properties.*."x-zui" ? (@.searchable == true)')
+         AND ${hasSearchableColumn}
        ORDER BY id LIMIT 1`,
       [tableId, rowId, behindAllRows, botId ?? null],
     );

@@ -2,6 +2,8 @@ import { IsInt, IsUUID, Length, Max, Min } from 'class-validator';
 import { operators } from '../access';
 import { Nested, Optional } from '../fields';
 import { operation } from '../operation';
+import { Empty } from '../paging';
+import { WordsProgress } from '../reindex';
 
 /** Row id above all possible ones. */
 export const behindAllRows = 2_147_483_647;
@@ -29,6 +31,17 @@ export class ReindexedRows {
   /** Cursor of the next call; absent when all is done. */
   @Optional() @Nested(RowKey) next?: RowKey;
 }
+
+/** Called by the command `parley reindex --words`. */
+export const reindexWords = operation({
+  subject: 'tables.reindexWords',
+  route: 'POST /operator/tables/reindex/words',
+  summary: 'Rebuilds the words of rows that an older version indexed, in the background, and returns the progress.',
+  access: operators,
+  input: Empty,
+  output: WordsProgress,
+  timeoutMs: 60_000,
+});
 
 /** Called by the command `parley reindex`. */
 export const reindexRows = operation({

@@ -5,7 +5,7 @@ import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
 import { ExportTable, ImportTable, JobReply, Jobs } from './jobs';
-import { reindexRows } from './reindex';
+import { reindexRows, reindexWords } from './reindex';
 import { rows } from './rows';
 import {
   CreateTable,
@@ -148,6 +148,7 @@ export const tables = {
     output: TableLeftovers,
   }),
   reindex: reindexRows,
+  reindexWords,
   deadLetters: deadLetterOperations('tables'),
   work: workOperations('tables'),
 };
