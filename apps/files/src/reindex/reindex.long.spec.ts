@@ -247,6 +247,62 @@ describe('a re-index', () => {
   });
 });
 
+describe('words of an older lexicon', () => {
+  const words = () => service!.call(files.reindex.words, systemCaller('test'), {});
+  const done = () => waitFor(words, ({ left }) => left === 0, 30_000);
+  /** As an older version leaves the content: its points have none of the terms of today. */
+  const makeOld = (fileId: string, fromPosition = 0) =>
+    rows(
+      `WITH old AS (UPDATE indexed_content SET lexicon = 1 WHERE file_id = $1)
+       UPDATE local_index_point SET term_indices = '', term_values = ''
+       WHERE id IN (SELECT id FROM passage WHERE file_id = $1 AND position >= $2)`,
+      fileId,
+      fromPosition,
+    );
+  const emptied = () => rows("SELECT id FROM local_index_point WHERE term_indices = ''");
+  const revisions = (fileId: string) =>
+    rows<{ revision: string }>('SELECT revision FROM local_index_point WHERE file_id = $1 ORDER BY id', fileId);
+  const byWords = async (bot: BotFiles, query: string) =>
+    (await bot.ask(files.search, { query, minScore: 0.01 })).passages.map(({ content }) => content.slice(0, 12));
+
+  it('are rebuilt at a start, for each bot and model, without the model, and only where they are old', async () => {
+    await restart(during);
+    const [bot, other] = [newBot(), newBot()];
+    const long = await upload(bot, 'long.txt', paragraphs(300, 'part'));
+    const fresh = await upload(bot, 'fresh.txt', 'The marmot sleeps.');
+    const old = await upload(other, 'old.txt', 'The harbour opens at seven.');
+    await complete();
+    await makeOld(long.id);
+    await makeOld(old.id);
+    const [asked, untouched] = [former.requests.length + later.requests.length, await revisions(fresh.id)];
+    expect(await byWords(bot, 'part299')).toEqual([]);
+
+    await restart(during);
+    await done();
+
+    expect(await emptied()).toEqual([]);
+    expect(await revisions(fresh.id)).toEqual(untouched);
+    expect(former.requests.length + later.requests.length).toBe(asked + 1);
+    expect(await byWords(bot, 'part299')).toEqual(['part299 here']);
+    expect(await byWords(other, 'harbour opens seven')).toEqual(['The harbour ']);
+    const points = await rows('SELECT DISTINCT length(vector) > 0 AS has_vector FROM local_index_point');
+    expect(points).toEqual([{ has_vector: true }]);
+  });
+
+  it('are rebuilt from the beginning of the file that a process left half done', async () => {
+    await restart(before);
+    const bot = newBot();
+    const { id } = await upload(bot, 'long.txt', paragraphs(300, 'part'));
+    await makeOld(id, 150);
+
+    await restart(before);
+    await done();
+
+    expect(await emptied()).toEqual([]);
+    expect(await byWords(bot, 'part0')).toEqual(['part0 here. ']);
+  });
+});
+
 describe('a start', () => {
   it('fails to start with advice when files would not be found with the configured model', async () => {
     await restart(before);

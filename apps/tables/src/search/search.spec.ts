@@ -1,4 +1,6 @@
 import type { Client } from '@botpress/client';
+import { systemCaller } from '@parley/contracts/caller';
+import { tables } from '@parley/contracts/tables/tables';
 import { type EmbeddingResponse, EmbeddingServer } from '@parley/testing/embedding-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
@@ -68,6 +70,40 @@ async function pointsOf(table: string): Promise<number> {
   );
   return Number(row!.count);
 }
+
+describe('words of an older lexicon', () => {
+  const rebuilt = () =>
+    waitFor(
+      () => api.call(tables.reindexWords, systemCaller('test'), {}),
+      ({ left }) => left === 0,
+    );
+  const makeOld = (table: string) =>
+    api.sql(
+      `WITH old AS (UPDATE tables."table" SET lexicon = 1 WHERE name = $1 RETURNING number)
+       UPDATE tables.local_index_point SET term_indices = '', term_values = '' FROM old WHERE bot_id = 'tables:' || number`,
+      [table],
+    );
+
+  it('are rebuilt without the model, from the row on that a process left', async () => {
+    const rows = Array.from({ length: 300 }, (_, i) => ({ text: `valve E-${4000 + i}` }));
+    const [table, fresh] = [await newTable(rows), await newTable([{ text: 'fresh' }])];
+    await Promise.all([indexed(table), indexed(fresh)]);
+    const revisionOf = () =>
+      api.sql(
+        `SELECT revision FROM tables.local_index_point JOIN tables."table" ON local_index_point.bot_id = 'tables:' || number WHERE name = $1`,
+        [fresh],
+      );
+    await makeOld(table);
+    const [asked, untouched] = [embeddings.requests.length, await revisionOf()];
+
+    await rebuilt();
+
+    expect(embeddings.requests.length).toBe(asked);
+    expect(await revisionOf()).toEqual(untouched);
+    expect(ids(await find(table, 'e4299', { limit: 1 }))).toEqual([300]);
+    expect(ids(await find(table, 'E 4003', { limit: 1 }))).toEqual([4]);
+  });
+});
 
 describe('search', () => {
   it('returns the nearest rows first, with their similarity, then all others', async () => {
