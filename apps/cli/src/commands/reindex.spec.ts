@@ -38,26 +38,42 @@ const indexing = () => ({
   completionsTimeoutMs: 1_000,
 });
 
-/** Starts the platform with this app and points the commands at it. */
-async function route(app: Parameters<typeof startPublicApi>[1]): Promise<PublicApi> {
-  const opened = await startPublicApi(GatewayModule, AdminModule, app);
+type App = Parameters<typeof startPublicApi>[1];
+
+const tablesApp: App = {
+  register: (settings, platform) =>
+    TablesModule.register({ ...settings, ...indexing(), findTimeoutMs: 5_000 }, platform),
+};
+
+/** Starts the platform with these apps and points the commands at it. */
+async function route(...apps: App[]): Promise<PublicApi> {
+  const opened = await startPublicApi(GatewayModule, AdminModule, ...apps);
   process.env['PARLEY_URL'] = opened.url;
   process.env['PARLEY_SECRET_KEY'] = opened.settings.secretKey;
   return opened;
 }
 
 /** Starts the platform with this next model and a file of 300 passages that the current model has indexed. */
-async function start(next: { nextEmbeddingsUrl?: string; nextEmbeddingsModel?: string }): Promise<void> {
+async function start(
+  next: { nextEmbeddingsUrl?: string; nextEmbeddingsModel?: string },
+  ...others: App[]
+): Promise<void> {
   const content = {
     blobsDir,
     contentUrl: 'http://content.parley.test',
     s3Region: 'us-east-1',
     maxUploadBytes: 5_000_000,
   };
-  api = await route({
-    register: (settings, platform) =>
-      FilesModule.register({ ...settings, ...indexing(), ...content, nextEmbeddingsModel: 'none', ...next }, platform),
-  });
+  api = await route(
+    {
+      register: (settings, platform) =>
+        FilesModule.register(
+          { ...settings, ...indexing(), ...content, nextEmbeddingsModel: 'none', ...next },
+          platform,
+        ),
+    },
+    ...others,
+  );
   await api.sql(
     `INSERT INTO files.file (id, bot_id, key, content_type, declared_size, tags, metadata, access_policies, index, indexing,
        immediately_public, status, upload_id, upload_expires_at, content_version, active_version)
@@ -95,6 +111,23 @@ it('shows the progress of a re-index until it is complete, then the next step', 
   expect(await run('reindex', '--drop-old')).toEqual({ status: 0, output: 'No former models to drop.\n' });
 });
 
+it('shows how many files and tables wait for the words of this version, until none does', async () => {
+  await start({}, tablesApp);
+  expect(await run('reindex', '--words')).toEqual({
+    status: 0,
+    output: '0 files and 0 tables left\n\nFiles and rows are found by the words of this version.\n',
+  });
+  await api!.sql(
+    "INSERT INTO files.indexed_content (file_id, model, content_version) VALUES ('file_a', 'in use', 'v1')",
+  );
+
+  const { status, output } = await run('reindex', '--words');
+
+  expect(status).toBe(0);
+  expect(output.split('\n').at(0)).toBe('1 files and 0 tables left');
+  expect(await api!.sql('SELECT lexicon FROM files.indexed_content')).toEqual([{ lexicon: 2 }]);
+});
+
 it('drops the vectors of former models', async () => {
   await start({});
   await api!.sql("INSERT INTO files.index_model (model, dimensions) VALUES ('former', 3)");
@@ -104,10 +137,7 @@ it('drops the vectors of former models', async () => {
 });
 
 it('queues the rows of tables of one bot or of all bots', async () => {
-  api = await route({
-    register: (settings, platform) =>
-      TablesModule.register({ ...settings, ...indexing(), findTimeoutMs: 5_000 }, platform),
-  });
+  api = await route(tablesApp);
   const { client, token, workspaceId } = await api.newAccount();
   const { bot } = await client.createBot({});
   const owner = api.client(token, workspaceId, bot.id);
