@@ -12,7 +12,7 @@ it.each([
   expect(fitLeastScore(nonsense)).toBe(leastScore);
 });
 
-it('has a calibration of the bundled model, and of no other', () => {
+it('finds a calibration of the bundled model, and of no other', () => {
   expect(bundledLeastScore(bundledModel)).toBeGreaterThan(0);
   expect(bundledLeastScore('toString')).toBeUndefined();
 });

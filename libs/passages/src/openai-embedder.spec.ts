@@ -97,7 +97,7 @@ it('limits texts and characters per request, and sends a longer text alone', asy
   expect(vectors.map(lengthOf)).toEqual(texts.map((text) => text.length));
 });
 
-it('has the least score of a calibration for its own model only', () => {
+it('takes the least score of a calibration for its own model only', () => {
   const calibrated = (model: string) => open({ calibration: { model, leastScore: 0.84 } }).leastScore;
 
   expect([calibrated('some-model'), calibrated('former-model')]).toEqual([0.84, undefined]);

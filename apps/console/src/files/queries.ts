@@ -12,7 +12,7 @@ export type ShownFile = File & {
 };
 
 /** With the field that Parley adds: see docs/search.md. */
-type Found = Awaited<ReturnType<Client['searchFiles']>> & { isCalibrated: boolean; leastScore?: number };
+type Found = Awaited<ReturnType<Client['searchFiles']>> & { isCalibrated?: boolean; leastScore?: number };
 
 const busyMs = 1_000;
 const unfinished = ['upload_pending', 'upload_completed', 'indexing_pending'];

@@ -265,7 +265,7 @@ describe('words of an older lexicon', () => {
   const byWords = async (bot: BotFiles, query: string) =>
     (await bot.ask(files.search, { query, minScore: 0.01 })).passages.map(({ content }) => content.slice(0, 12));
 
-  it('are rebuilt at a start, for each bot and model, without the model, and only where they are old', async () => {
+  it('rebuilds words at a start, for each bot and model, without the model, and only where they are old', async () => {
     await restart(during);
     const [bot, other] = [newBot(), newBot()];
     const long = await upload(bot, 'long.txt', paragraphs(300, 'part'));
@@ -289,7 +289,7 @@ describe('words of an older lexicon', () => {
     expect(points).toEqual([{ has_vector: true }]);
   });
 
-  it('are rebuilt from the beginning of the file that a process left half done', async () => {
+  it('rebuilds words from the beginning of a file that a process left half done', async () => {
     await restart(before);
     const bot = newBot();
     const { id } = await upload(bot, 'long.txt', paragraphs(300, 'part'));

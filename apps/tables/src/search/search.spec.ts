@@ -84,7 +84,7 @@ describe('words of an older lexicon', () => {
       [table],
     );
 
-  it('are rebuilt without the model, from the row on that a process left', async () => {
+  it('rebuilds words of rows without the model, and only where they are old', async () => {
     const rows = Array.from({ length: 300 }, (_, i) => ({ text: `valve E-${4000 + i}` }));
     const [table, fresh] = [await newTable(rows), await newTable([{ text: 'fresh' }])];
     await Promise.all([indexed(table), indexed(fresh)]);
