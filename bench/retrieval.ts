@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { BundledEmbedder } from '@parley/passages/bundled-embedder';
-import { HybridRanking } from '@parley/passages/hybrid-ranking';
 import { documentTerms, queryTerms } from '@parley/passages/lexicon';
 import type { PassageHit, SparseTerms } from '@parley/passages/passage-index';
 import { PointBlock } from '@parley/passages/point-block';
+import { PointScan } from '@parley/passages/point-scan';
+import { rescored } from '@parley/passages/rescoring';
+import { dot } from '@parley/passages/vectors';
 import type { Result, Row } from './result';
 import {
   type Passage,
@@ -33,6 +36,12 @@ interface Searched {
   question: Question;
   hits: PassageHit[];
   byWords: PassageHit[];
+}
+
+/** The file of a point is its passage. */
+interface Points {
+  block: PointBlock;
+  vectors: Map<string, Float32Array>;
 }
 
 const batchSize = 32;
@@ -106,14 +115,18 @@ function withoutAnswers({ question, split }: { question: string; split: string }
   return { question, split, answers: [] };
 }
 
-async function toPoints(session: Session, embedder: BundledEmbedder, passages: QuestionSet['passages']) {
+async function toPoints(
+  session: Session,
+  embedder: BundledEmbedder,
+  passages: QuestionSet['passages'],
+): Promise<Points> {
   const vectors = await embedAll(session, embedder, texts(passages));
   const points = passages.map(({ id, text }, i) => {
     const { indices, values } = documentTerms(text);
     const terms = { termIndices: Uint32Array.from(indices), termValues: Float32Array.from(values) };
-    return { id, fileId: id, contentVersion: '', vector: vectors[i]!, ...terms, tags: {} };
+    return { id: randomUUID(), fileId: id, contentVersion: '', vector: vectors[i]!, ...terms, tags: {} };
   });
-  return PointBlock.of(points);
+  return { block: PointBlock.ofRows(points), vectors: new Map(points.map(({ id: point, vector }) => [point, vector])) };
 }
 
 function texts(passages: QuestionSet['passages']): string[] {
@@ -132,7 +145,7 @@ async function embedAll(session: Session, embedder: BundledEmbedder, all: string
 async function searchAll(
   session: Session,
   embedder: BundledEmbedder,
-  points: PointBlock,
+  points: Points,
   questions: Question[],
 ): Promise<Searched[]> {
   const vectors = await embedAll(
@@ -152,10 +165,12 @@ async function searchAll(
   return searched;
 }
 
-async function search(points: PointBlock, vector: Float32Array, terms: SparseTerms): Promise<PassageHit[]> {
-  const ranking = new HybridRanking({ vector, terms, limit: mostHits });
-  ranking.consider(points);
-  return ranking.hits();
+async function search({ block, vectors }: Points, vector: Float32Array, terms: SparseTerms): Promise<PassageHit[]> {
+  const query = { vector, terms, limit: mostHits };
+  const scan = new PointScan(query);
+  scan.consider(block);
+  const cosines = (ids: string[]) => new Map(ids.map((id) => [id, dot(vector, vectors.get(id)!)]));
+  return rescored(scan.candidates(), query, (ids) => Promise.resolve(cosines(ids)));
 }
 
 function toRow(name: string, searched: Searched[]): Row {
@@ -179,13 +194,13 @@ function toRow(name: string, searched: Searched[]): Row {
 function hitsAmong(first: number, searched: Pick<Searched, 'question' | 'hits'>[]): number {
   return mean(
     searched.map(({ question, hits }) =>
-      hits.slice(0, first).some(({ id }) => question.answers.includes(id)) ? 1 : 0,
+      hits.slice(0, first).some(({ fileId }) => question.answers.includes(fileId)) ? 1 : 0,
     ),
   );
 }
 
 function reciprocalRankOf({ answers }: Question, hits: PassageHit[]): number {
-  const position = hits.findIndex(({ id }) => answers.includes(id));
+  const position = hits.findIndex(({ fileId }) => answers.includes(fileId));
   return position < 0 ? 0 : 1 / (position + 1);
 }
 

@@ -1,26 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import type { Migration } from '@parley/persistence/service-schema';
 import { waitFor } from '@parley/testing/wait-for';
+import type { QueryRunner } from 'typeorm';
 import { documentTerms } from './lexicon';
-import { LocalIndex } from './local-index';
+import { LocalIndex, type LocalIndexOptions } from './local-index';
 import { localIndexEntities } from './local-index.entity';
+import { LocalIndexBlocks1797250000000 } from './migrations/1797250000000-local-index-blocks';
 import { localIndexTables1795392000000 } from './migrations/1795392000000-local-index-tables';
 import { LocalIndexRepository } from './local-index.repository';
 import { describeLargePassageIndex } from './test/large-index.behaviour';
 import { describePassageIndex, point, query, testEmbedder } from './test/passage-index.behaviour';
 
+/** First version of the schema. */
+class LocalIndexTables1795392000000 implements Migration {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(localIndexTables1795392000000);
+  }
+}
+
 let test: TestDatabase;
-const openIndex = (options: { cacheMb?: number; model?: string } = {}) =>
-  new LocalIndex({
-    repository: new LocalIndexRepository(test.database),
-    embedder: { ...testEmbedder, model: options.model ?? testEmbedder.model },
-    cacheMb: options.cacheMb,
-  });
+const opened: LocalIndex[] = [];
+const open = (options: Omit<LocalIndexOptions, 'repository'> & Partial<LocalIndexOptions>) => {
+  const index = new LocalIndex({ repository: new LocalIndexRepository(test.database), ...options });
+  opened.push(index);
+  return index;
+};
+const openIndex = ({ model = testEmbedder.model, cacheMb }: { cacheMb?: number; model?: string } = {}) =>
+  open({ embedder: { ...testEmbedder, model }, cacheMb });
 
 beforeAll(async () => {
-  test = await createTestDatabase(localIndexTables1795392000000, 'files', localIndexEntities);
+  const migrations = [LocalIndexTables1795392000000, LocalIndexBlocks1797250000000];
+  test = await createTestDatabase(migrations, 'files', localIndexEntities);
 });
-afterAll(() => test.drop());
+afterAll(async () => {
+  await Promise.all(opened.map((index) => index.close()));
+  await test.drop();
+});
 
 describe('with its points in memory', () => {
   let index: LocalIndex;
@@ -40,8 +56,7 @@ describe('with many points', () => {
   const dimensions = 16;
   let index: LocalIndex;
   beforeAll(() => {
-    const repository = new LocalIndexRepository(test.database);
-    index = new LocalIndex({ repository, embedder: { model: 'large', dimensions }, cacheMb: 64 });
+    index = open({ embedder: { model: 'large', dimensions }, cacheMb: 64 });
   });
 
   describeLargePassageIndex({ open: () => index, points: 2_000, dimensions, perFile: 40 });
@@ -56,7 +71,7 @@ it('aborts a search of more points than fit into memory, and runs one such searc
     most = Math.max(most, ++underWay);
     await readSince(...args).finally(() => underWay--);
   };
-  const index = new LocalIndex({ repository, embedder: testEmbedder, cacheMb: 0.0003 });
+  const index = open({ repository, embedder: testEmbedder, cacheMb: 0.0003 });
   await index.write(bot, [point(), point()]);
   const ended = new AbortController();
   ended.abort(new Error('too late'));
@@ -120,7 +135,7 @@ it.each<[string, (index: LocalIndex, bot: string) => Promise<void>]>([
 it('reads only the changes since its last search', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
-  const index = new LocalIndex({ repository, embedder: testEmbedder });
+  const index = open({ repository, embedder: testEmbedder });
   await index.write(bot, [point(), point()]);
   const { revision } = (await repository.findTenantState(bot))!;
   const late = point();
@@ -128,7 +143,7 @@ it('reads only the changes since its last search', async () => {
   await index.write(bot, [late]);
 
   const changed: string[] = [];
-  await repository.readPointsSince(bot, testEmbedder.model, revision, async (points) => {
+  await repository.readPointsSince({ botId: bot, model: testEmbedder.model }, revision, async (points) => {
     changed.push(...points.map(({ id }) => id));
     return true;
   });
@@ -144,7 +159,7 @@ it('reads a bot once for concurrent first searches, even when all callers have a
     reads++;
     await readSince(...args);
   };
-  const index = new LocalIndex({ repository, embedder: testEmbedder });
+  const index = open({ repository, embedder: testEmbedder });
   await index.write(
     bot,
     Array.from({ length: 1_200 }, () => point()),
@@ -324,7 +339,7 @@ it('caches a bot again after it had too many points and has few', async () => {
 it('yields to the event loop while it searches a large bot', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
-  const index = new LocalIndex({ repository, embedder: testEmbedder });
+  const index = open({ repository, embedder: testEmbedder });
   const text = Array.from({ length: 300 }, (_, n) => `word${n}`).join(' ');
   const terms = documentTerms(text);
   for (let i = 0; i < 6; i++) {
