@@ -165,6 +165,7 @@ export class LocalIndex implements PassageIndex {
       tenant.size = await thread.call('add', tenant.handle, rows);
       return tenant.bytes <= this.cacheBytes;
     });
+    tenant.size = await thread.call('settle', tenant.handle);
     if (tenant.bytes > this.cacheBytes) return tenant.giveUp(state.revision);
     tenant.revision = Math.max(tenant.revision, state.revision);
     const { unstored, points: all } = tenant.size;

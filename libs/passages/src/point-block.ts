@@ -108,14 +108,14 @@ export class PointBlock {
 
   /** Builds a block of at most 65,536 points with unique ids. */
   static of(points: BlockPoint[]): PointBlock {
-    const ids = points.map(({ id }) => idBytes(id));
-    const keys = ids.map((bytes) => keyOf(new Uint32Array(bytes.buffer, 0, 4), 0));
+    const ids = points.map(({ id }) => idWords(id));
+    const keys = ids.map((words) => keyOf(words, 0));
     const order = points.map((_, i) => i).sort((a, b) => keys[a]! - keys[b]!);
     const sorted = order.map((i) => points[i]!);
     const { sources, sourceOf } = sourcesOf(sorted);
     const tags = tagsOf(sources);
     const texts = sources.flatMap(({ fileId, contentVersion }) => [Buffer.from(fileId), Buffer.from(contentVersion)]);
-    const valuesOfRows = sorted.map(({ termValues }) => Float32Array.from(new Set(Array.from(termValues))).sort());
+    const valuesOfRows = sorted.map(({ termValues }) => distinct(termValues));
     const { terms, postingEnds, postings } = invert(sorted, valuesOfRows);
     const json = Buffer.from(JSON.stringify(tags.distinct));
     const counts: Counts = {
@@ -132,7 +132,8 @@ export class PointBlock {
     const buffer = new ArrayBuffer(at.bytes);
     new Uint32Array(buffer).set([format, ...Object.values(counts)]);
     const bytes = new Uint8Array(buffer);
-    order.forEach((i, row) => bytes.set(ids[i]!, at.ids + row * bytesOfId));
+    const words = new Uint32Array(buffer, at.ids, 4 * points.length);
+    order.forEach((i, row) => words.set(ids[i]!, 4 * row));
     new Float32Array(buffer, at.scales).set(sorted.map(({ scale }) => scale));
     new Float32Array(buffer, at.errors).set(sorted.map(({ error }) => error));
     new Uint32Array(buffer, at.valueEnds).set(endsOf(valuesOfRows));
@@ -147,18 +148,17 @@ export class PointBlock {
     bytes.set(json, at.tags);
     const codes = new Int8Array(buffer, at.codes);
     sorted.forEach((point, row) => codes.set(point.codes, row * counts.width));
-    const norms = sorted.map(({ scale, codes: own }) => scale * Math.sqrt(own.reduce((all, code) => all + code * code, 0)));
+    const norms = sorted.map((point) => point.scale * lengthOf(point.codes));
     new Float32Array(buffer)[headerBytes / 4 - 1] = Math.max(0, ...norms) * (1 + 2 ** -23);
     return new PointBlock(buffer);
   }
 
   static ofRows(rows: PointRow[]): PointBlock {
-    return PointBlock.of(rows.map(({ vector, ...row }) => ({ ...row, ...quantise(vector) })));
+    return PointBlock.of(rows.map(quantised));
   }
 
-  /** Row of an id, or -1. */
-  rowOf(id: Uint8Array): number {
-    const words = new Uint32Array(id.buffer, id.byteOffset, 4);
+  /** Row of the id with these words, or -1. */
+  rowOf(words: Uint32Array): number {
     const key = keyOf(words, 0);
     const isEqual = (row: number) => words.every((word, i) => this.idWords[4 * row + i] === word);
     for (let row = firstAtLeast(this.size, (at) => keyOf(this.idWords, at), key); row < this.size; row++) {
@@ -192,28 +192,34 @@ export class PointBlock {
 
   postingsOf(term: number): Postings | undefined {
     const index = firstAtLeast(this.terms.length, (at) => this.terms[at]!, term);
-    return this.terms[index] === term ? this.readPostings(index) : undefined;
+    if (this.terms[index] !== term) return undefined;
+    const [start, end] = this.postingBytes(index);
+    const found = emptyPostings(end - start);
+    const count = this.readPostings(start, end, found, 0);
+    return { rows: found.rows.subarray(0, count), values: found.values.subarray(0, count) };
   }
 
   points(dead?: Uint8Array): BlockPoint[] {
-    const indices = Array.from({ length: this.size }, (): number[] => []);
-    const values = Array.from({ length: this.size }, (): number[] => []);
-    this.terms.forEach((term, index) => {
-      const found = this.readPostings(index);
-      found.rows.forEach((row, i) => {
-        indices[row]!.push(term);
-        values[row]!.push(found.values[i]!);
-      });
+    const { rows, values, terms } = this.allPostings();
+    const counts = new Uint32Array(this.size);
+    rows.forEach((row) => counts[row]!++);
+    const ends = endsOf(Array.from(counts, (length) => ({ length })));
+    const [termIndices, termValues] = [new Uint32Array(rows.length), new Float32Array(rows.length)];
+    const filled = Uint32Array.from(ends, (end, row) => end - counts[row]!);
+    rows.forEach((row, i) => {
+      const at = filled[row]!++;
+      termIndices[at] = terms[i]!;
+      termValues[at] = values[i]!;
     });
     const sources = this.sources();
-    const points = indices.map((termIndices, row): BlockPoint => ({
+    const points = ends.map((end, row): BlockPoint => ({
       id: this.idOf(row),
       ...sources[this.sourceOf[row]!]!,
       codes: this.codesOf(row),
       scale: this.scales[row]!,
       error: this.errors[row]!,
-      termIndices,
-      termValues: values[row]!,
+      termIndices: termIndices.subarray(end - counts[row]!, end),
+      termValues: termValues.subarray(end - counts[row]!, end),
     }));
     return dead ? points.filter((_, row) => !dead[row]) : points;
   }
@@ -228,12 +234,27 @@ export class PointBlock {
     };
   }
 
-  private readPostings(index: number): Postings {
-    const { postings, valueEnds, values } = this;
-    const end = this.postingEnds[index]!;
-    let at = index > 0 ? this.postingEnds[index - 1]! : 0;
-    // Each takes a byte at least.
-    const [foundRows, foundValues] = [new Uint16Array(end - at), new Float32Array(end - at)];
+  private postingBytes(index: number): [start: number, end: number] {
+    return [index > 0 ? this.postingEnds[index - 1]! : 0, this.postingEnds[index]!];
+  }
+
+  /** Postings of all terms, each with its term. */
+  private allPostings(): Postings & { terms: Uint32Array } {
+    const found = emptyPostings(this.postings.length);
+    const terms = new Uint32Array(this.postings.length);
+    let count = 0;
+    this.terms.forEach((term, index) => {
+      const end = this.readPostings(...this.postingBytes(index), found, count);
+      terms.fill(term, count, end);
+      count = end;
+    });
+    return { rows: found.rows.subarray(0, count), values: found.values.subarray(0, count), terms };
+  }
+
+  /** Reads the postings between two positions behind the first `count` of `into`. Returns the new count. */
+  private readPostings(start: number, end: number, { rows, values }: Postings, count: number): number {
+    const { postings, valueEnds } = this;
+    let at = start;
     const read = () => {
       let value = 0;
       for (let shift = 0; ; shift += 7) {
@@ -242,22 +263,32 @@ export class PointBlock {
         if (byte < 0x80) return value;
       }
     };
-    let [row, count] = [0, 0];
-    while (at < end) {
+    for (let row = 0; at < end; count++) {
       const packed = read();
       row += packed >>> classBits;
       const low = packed & furtherClass;
       const place = low === furtherClass ? low + read() : low;
-      foundRows[count] = row;
-      foundValues[count++] = values[(row > 0 ? valueEnds[row - 1]! : 0) + place]!;
+      rows[count] = row;
+      values[count] = this.values[(row > 0 ? valueEnds[row - 1]! : 0) + place]!;
     }
-    return { rows: foundRows.subarray(0, count), values: foundValues.subarray(0, count) };
+    return count;
   }
 }
 
-/** 16 bytes of a UUID. */
-export function idBytes(id: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(id.replaceAll('-', ''), 'hex'));
+/** Room for the postings in so many bytes: each takes one at least. */
+function emptyPostings(bytes: number): Postings {
+  return { rows: new Uint16Array(bytes), values: new Float32Array(bytes) };
+}
+
+export function quantised({ vector, ...row }: PointRow): BlockPoint {
+  return { ...row, ...quantise(vector) };
+}
+
+/** The 16 bytes of a UUID. */
+export function idWords(id: string): Uint32Array {
+  const words = new Uint32Array(4);
+  Buffer.from(words.buffer).write(id.replaceAll('-', ''), 'hex');
+  return words;
 }
 
 /** Order of the rows: random for UUIDs, and the row number for those of the rows of a table. */
@@ -380,6 +411,24 @@ function firstAtLeast(length: number, valueAt: (at: number) => number, value: nu
     else high = middle;
   }
   return low;
+}
+
+/** Distinct values in ascending order: few, since most terms are as frequent in their passage as others. */
+function distinct(values: ArrayLike<number>): Float32Array {
+  const found: number[] = [];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    let place = found.length;
+    while (place > 0 && found[place - 1]! > value) place--;
+    if (found[place - 1] !== value) found.splice(place, 0, value);
+  }
+  return Float32Array.from(found);
+}
+
+function lengthOf(codes: Int8Array): number {
+  let squares = 0;
+  for (let i = 0; i < codes.length; i++) squares += codes[i]! * codes[i]!;
+  return Math.sqrt(squares);
 }
 
 function sum(lists: { length: number }[]): number {

@@ -34,9 +34,13 @@ export class PointStore {
   private readonly stored = new Map<number, Map<string, PointBlock>>();
   private readonly scans = new Map<number, PointScan>();
 
-  /** Adds rows with unique ids to a tenant, which may be new. */
+  /** Adds rows to a tenant, which may be new; `settle` completes it. */
   add(tenant: number, rows: StoredRow[]): TenantSize {
     return this.change(tenant, (points) => points.add(toPointRows(rows)));
+  }
+
+  settle(tenant: number): TenantSize {
+    return this.change(tenant, (points) => points.settle());
   }
 
   /** Throws for a block of another version. */

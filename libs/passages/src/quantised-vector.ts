@@ -62,7 +62,9 @@ function fill(codes: Int8Array | Int16Array, vector: Float32Array, scale: number
 }
 
 function largestOf(vector: Float32Array): number {
-  return vector.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+  let largest = 0;
+  for (let i = 0; i < vector.length; i++) largest = Math.max(largest, Math.abs(vector[i]!));
+  return largest;
 }
 
 function isUsable(scale: number): boolean {
