@@ -9,6 +9,7 @@ import { localIndexEntities } from './local-index.entity';
 import { LocalIndexBlocks1797250000000 } from './migrations/1797250000000-local-index-blocks';
 import { localIndexTables1795392000000 } from './migrations/1795392000000-local-index-tables';
 import { LocalIndexRepository } from './local-index.repository';
+import { ScanThread } from './scan-thread';
 import { describeLargePassageIndex } from './test/large-index.behaviour';
 import { describePassageIndex, point, query, testEmbedder } from './test/passage-index.behaviour';
 
@@ -363,4 +364,271 @@ it('yields to the event loop while it searches a large bot', async () => {
   clearInterval(turning);
 
   expect(turns).toBeGreaterThan(0);
+});
+
+describe('with stored blocks', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, n) =>
+      point({
+        fileId: `file_${n % 30}`,
+        text: `ship number${n}`,
+        vector: Float32Array.of(Math.random(), Math.random(), Math.random()),
+      }),
+    );
+  const found = async (index: LocalIndex, bot: string) =>
+    new Map((await index.search(bot, query({ text: 'ship number7', limit: 5_000 }))).map((hit) => [hit.id, hit]));
+  const blocksOf = (bot: string) =>
+    test.database.query<{ id: string; revision: string }>(
+      'SELECT id, revision FROM local_index_block WHERE bot_id = $1 ORDER BY id',
+      [bot],
+    );
+  /** Stores blocks, as after a search that saw many changes. */
+  const store = async (bot: string) => {
+    const index = openIndex();
+    await index.search(bot, query());
+    await index.close();
+  };
+  /** Index of a process that has just started, and the ids that it read one by one. */
+  const started = () => {
+    const repository = new LocalIndexRepository(test.database);
+    const read: string[] = [];
+    const readSince = repository.readPointsSince.bind(repository);
+    repository.readPointsSince = (points, revision, take) =>
+      readSince(points, revision, (rows) => {
+        read.push(...rows.map(({ id }) => id));
+        return take(rows);
+      });
+    return { index: open({ repository, embedder: testEmbedder }), read };
+  };
+
+  it('reads blocks after a start instead of points', async () => {
+    const bot = randomUUID();
+    const writer = openIndex();
+    await writer.write(bot, many(2_500));
+    const before = await found(writer, bot);
+    await writer.close();
+
+    const { index, read } = started();
+
+    expect(await found(index, bot)).toEqual(before);
+    expect([before.size, read]).toEqual([2_500, []]);
+  });
+
+  it('stores no blocks of a bot with few changes', async () => {
+    const bot = randomUUID();
+    await openIndex().write(bot, many(50));
+
+    await store(bot);
+
+    expect(await blocksOf(bot)).toEqual([]);
+  });
+
+  it('sees all changes since the blocks were stored', async () => {
+    const bot = randomUUID();
+    const [points, late] = [many(2_500), point()];
+    const writer = openIndex();
+    await writer.write(bot, points);
+    await store(bot);
+    const moved = { ...points[31]!, vector: Float32Array.of(0, 0, 1), contentVersion: 'v2' };
+
+    await writer.write(bot, [late, moved]);
+    await writer.removeFile(bot, 'file_0', null);
+    await writer.retag(bot, 'file_2', { kind: 'new' });
+
+    const { index, read } = started();
+    const hits = await found(index, bot);
+    const living = points.filter(({ fileId }) => fileId !== 'file_0').map(({ id }) => id);
+    expect([...hits.keys()].sort()).toEqual([...living, late.id].sort());
+    expect(hits.get(moved.id)).toMatchObject({ contentVersion: 'v2' });
+    const tagged = await index.search(bot, query({ limit: 5_000, tags: { kind: { in: ['new'], notIn: [] } } }));
+    expect(tagged.map(({ fileId }) => fileId)).toEqual(Array.from({ length: 84 }, () => 'file_2'));
+    expect(read.length).toBe(2 + 84);
+  });
+
+  it('stores only what is new, and which points are gone', async () => {
+    const bot = randomUUID();
+    const index = openIndex();
+    await index.write(bot, many(4_096));
+    await index.search(bot, query());
+    const [first, ...none] = await waitFor(
+      () => blocksOf(bot),
+      (blocks) => blocks.length > 0,
+    );
+    await index.removeFiles(bot, ['file_0', 'file_1']);
+    await index.write(bot, many(2_500));
+    const before = await found(index, bot);
+    await waitFor(
+      () => blocksOf(bot),
+      (blocks) => blocks.length > 1 && blocks.every(({ revision }) => revision !== first!.revision),
+    );
+
+    const ids = (await blocksOf(bot)).map(({ id }) => id);
+    const { index: next, read } = started();
+
+    expect(none).toEqual([]);
+    expect(ids).toContain(first!.id);
+    expect(await found(next, bot)).toEqual(before);
+    expect(read).toEqual([]);
+  });
+
+  it('keeps the blocks whole when processes store them at the same time', async () => {
+    const bot = randomUUID();
+    await openIndex().write(bot, many(3_000));
+
+    await Promise.all([store(bot), store(bot), store(bot)]);
+    await openIndex().write(bot, many(3_000));
+    await Promise.all([store(bot), store(bot)]);
+
+    const { index, read } = started();
+    expect((await found(index, bot)).size).toBe(5_000);
+    await expect(index.count(bot)).resolves.toBe(6_000);
+    expect(new Set((await blocksOf(bot)).map(({ revision }) => revision)).size).toBe(1);
+    expect(read.length).toBeLessThan(3_000);
+  });
+
+  it('removes the blocks of an erased bot, also while they are stored', async () => {
+    const [bot, other] = [randomUUID(), randomUUID()];
+    const repository = new LocalIndexRepository(test.database);
+    const index = open({ repository, embedder: testEmbedder });
+    await index.write(bot, many(2_500));
+    await index.write(other, many(2_500));
+    await store(other);
+    let erased = Promise.resolve();
+    const storeBlocks = repository.storeBlocks.bind(repository);
+    repository.storeBlocks = (points, blocks, read) =>
+      storeBlocks(points, blocks, (id) => {
+        erased = openIndex().dropTenant(bot);
+        return read(id);
+      });
+
+    await index.search(bot, query());
+    await index.close();
+    await erased;
+
+    await expect(blocksOf(bot)).resolves.toEqual([]);
+    await expect(blocksOf(other)).resolves.toHaveLength(1);
+  });
+
+  it('stores nothing of a bot that was erased before', async () => {
+    const bot = randomUUID();
+    const repository = new LocalIndexRepository(test.database);
+    const warnings: string[] = [];
+    const health = { warn: (message: string) => void warnings.push(message) };
+    const index = open({ repository, embedder: testEmbedder, health });
+    await index.write(bot, many(2_500));
+    const storeBlocks = repository.storeBlocks.bind(repository);
+    repository.storeBlocks = async (...input) => {
+      await openIndex().dropTenant(bot);
+      await storeBlocks(...input);
+    };
+
+    await index.search(bot, query());
+    await index.close();
+
+    await expect(blocksOf(bot)).resolves.toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('removes the blocks of a dropped model only', async () => {
+    const bot = randomUUID();
+    const former = openIndex({ model: 'former' });
+    await openIndex().write(bot, many(2_500));
+    await former.write(bot, many(2_500));
+    await former.search(bot, query());
+    await former.close();
+    await store(bot);
+    await expect(blocksOf(bot)).resolves.toHaveLength(2);
+
+    await openIndex().dropModel(bot, { model: 'former', dimensions: 3 });
+
+    await expect(blocksOf(bot)).resolves.toHaveLength(1);
+    expect((await found(openIndex(), bot)).size).toBe(2_500);
+  });
+
+  it('reads the points when blocks are of another version', async () => {
+    const bot = randomUUID();
+    await openIndex().write(bot, many(2_500));
+    await store(bot);
+    await test.database.query("UPDATE local_index_block SET bytes = '\\x09000000'::bytea || bytes WHERE bot_id = $1", [bot]);
+
+    const { index, read } = started();
+
+    expect((await found(index, bot)).size).toBe(2_500);
+    expect(read).toHaveLength(2_500);
+  });
+
+  it('warns when blocks cannot be stored, and searches on', async () => {
+    const bot = randomUUID();
+    const repository = new LocalIndexRepository(test.database);
+    repository.storeBlocks = () => Promise.reject(new Error('the disk is full'));
+    const warnings: [string, object?][] = [];
+    const index = open({ repository, embedder: testEmbedder, health: { warn: (...warning) => void warnings.push(warning) } });
+    await index.write(bot, many(2_500));
+
+    expect((await found(index, bot)).size).toBe(2_500);
+    await index.close();
+
+    expect(warnings).toMatchObject([['blocks of the passage index cannot be stored', { err: { message: 'the disk is full' } }]]);
+  });
+});
+
+describe('when its thread ends', () => {
+  let threads: ScanThread[];
+  let call: jest.SpiedFunction<ScanThread['call']>;
+  beforeEach(() => {
+    threads = [];
+    const original = ScanThread.prototype.call;
+    call = jest.spyOn(ScanThread.prototype, 'call').mockImplementation(function (this: ScanThread, ...input) {
+      if (!threads.includes(this)) threads.push(this);
+      return original.apply(this, input);
+    });
+  });
+  afterEach(() => call.mockRestore());
+
+  it('answers the next search from another one', async () => {
+    const bot = randomUUID();
+    const index = openIndex();
+    const written = point();
+    await index.write(bot, [written]);
+    await index.search(bot, query());
+
+    await threads[0]!.end();
+
+    await expect(index.search(bot, query())).resolves.toMatchObject([{ id: written.id }]);
+    expect(threads).toHaveLength(2);
+  });
+
+  it.each([0.0003, 64])('answers a search under way, with a cache of %d MB', async (cacheMb) => {
+    const bot = randomUUID();
+    const repository = new LocalIndexRepository(test.database);
+    const index = open({ repository, embedder: testEmbedder, cacheMb });
+    await index.write(bot, [point(), point()]);
+    const readSince = repository.readPointsSince.bind(repository);
+    let reads = 0;
+    repository.readPointsSince = (points, revision, take) =>
+      readSince(points, revision, async (rows) => {
+        const goesOn = await take(rows);
+        if (++reads === 1) await threads[0]!.end();
+        return goesOn;
+      });
+
+    await expect(index.search(bot, query())).resolves.toHaveLength(2);
+    expect(threads).toHaveLength(2);
+  });
+
+  it('fails a search when it ends again and again, and answers later', async () => {
+    const bot = randomUUID();
+    const index = openIndex();
+    await index.write(bot, [point()]);
+    const original = call.getMockImplementation()!;
+    call.mockImplementation(async function (this: ScanThread, ...input) {
+      await this.end();
+      return original.apply(this, input);
+    });
+
+    await expect(index.search(bot, query())).rejects.toThrow('The thread of the passage index has ended.');
+    call.mockImplementation(original);
+
+    await expect(index.search(bot, query())).resolves.toHaveLength(1);
+  });
 });
