@@ -2,7 +2,7 @@ import type { Database, Sql } from '@parley/persistence/database';
 import { LocalIndexBlockEntity, LocalIndexPointEntity, LocalIndexTenantEntity } from './local-index.entity';
 import type { PassagePoint } from './passage-index';
 import type { StoredRow } from './point-rows';
-import type { BlockState, StoredBlock } from './point-store';
+import type { BlockState } from './point-store';
 
 /** Change state of a bot's points. Revisions come from one sequence and are never reused. */
 export interface TenantState {
@@ -72,22 +72,29 @@ export class LocalIndexRepository {
   /**
    * Streams the points of a model written after a revision to `take`, page by page in one snapshot, until it returns
    * false. Index: (bot_id, revision). A cursor, because keyset pages would each be sorted again while statistics are
-   * missing. Base64, because the driver reads only text and base64 is the shortest and fastest encoding of Postgres.
+   * missing. The next page is fetched while the current one is processed. Base64, because the driver reads only text and base64 is the shortest and fastest encoding of Postgres.
    */
   async readPointsSince(
     { botId, model }: PointsOfBot,
     revision: number,
     take: (rows: StoredRow[]) => Promise<boolean>,
   ): Promise<void> {
-    await this.readInPages<StoredRow>(
-      `SELECT id, file_id, content_version, octet_length(vector) AS vector_bytes,
-         octet_length(term_indices) AS term_bytes,
-         encode(vector || term_indices || term_values, 'base64') AS numbers, tags::text
-       FROM local_index_point WHERE bot_id = $1 AND model = $2 AND revision > $3`,
-      [botId, model, revision],
-      500,
-      take,
-    );
+    await this.database.transaction(async (tx) => {
+      await tx.query(
+        `DECLARE changed NO SCROLL CURSOR FOR
+         SELECT id, file_id, content_version, octet_length(vector) AS vector_bytes,
+           octet_length(term_indices) AS term_bytes,
+           encode(vector || term_indices || term_values, 'base64') AS numbers, tags::text
+         FROM local_index_point WHERE bot_id = $1 AND model = $2 AND revision > $3`,
+        [botId, model, revision],
+      );
+      let rows = await readPage(tx);
+      while (rows.length > 0) {
+        const [next, goesOn] = await Promise.all([readPage(tx), take(rows)]);
+        if (!goesOn) return;
+        rows = next;
+      }
+    });
   }
 
   /** Exact vectors of those points that exist. Index: primary key. */
@@ -99,7 +106,7 @@ export class LocalIndexRepository {
       'local-index-vectors',
     );
     return rows.map(({ id, vector }) => {
-      const bytes = Uint8Array.from(Buffer.from(vector, 'base64'));
+      const bytes = new Uint8Array(Buffer.from(vector, 'base64'));
       return { id, vector: new Float32Array(bytes.buffer) };
     });
   }
@@ -114,19 +121,32 @@ export class LocalIndexRepository {
     return row?.ids ?? '';
   }
 
-  /** Streams the stored blocks to `take`, which are the points at one revision, until it returns false. */
+  /** Passes the stored blocks, which are the points at one revision, to `take`, until it returns false. */
   async readBlocks(
     { botId, model }: PointsOfBot,
-    take: (block: StoredBlock & { revision: string }) => Promise<boolean>,
+    take: (block: BlockState, bytes: ArrayBuffer, revision: number) => Promise<boolean>,
   ): Promise<void> {
-    await this.readInPages<StoredBlock & { revision: string }>(
-      `SELECT id, revision, octet_length(bytes) AS byte_length, encode(bytes, 'base64') AS bytes,
-         encode(dead, 'base64') AS dead
-       FROM local_index_block WHERE bot_id = $1 AND model = $2`,
-      [botId, model],
-      1,
-      ([block]) => take(block!),
-    );
+    await this.database.transaction(async (tx) => {
+      // Each block is read by a statement of its own, all of them in one snapshot.
+      await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+      const blocks = await tx.query<{ id: string; revision: string; dead: Buffer | null }>(
+        'SELECT id, revision, dead FROM local_index_block WHERE bot_id = $1 AND model = $2',
+        [botId, model],
+      );
+      const read = async (id?: string) => {
+        if (id === undefined) return [];
+        const select = 'SELECT bytes FROM local_index_block WHERE bot_id = $1 AND model = $2 AND id = $3';
+        return tx.queryBytes(select, [botId, model, id]);
+      };
+      let reading = read(blocks[0]?.id);
+      for (const [i, { id, revision, dead }] of blocks.entries()) {
+        const [bytes] = await reading;
+        reading = read(blocks[i + 1]?.id);
+        const block = { id, dead: dead ? new Uint8Array(dead) : undefined };
+        const [goesOn] = await Promise.all([take(block, bytes!.buffer as ArrayBuffer, Number(revision)), reading]);
+        if (!goesOn) return;
+      }
+    });
   }
 
   /**
@@ -219,25 +239,10 @@ export class LocalIndexRepository {
   countPointsOfBot(botId: string): Promise<number> {
     return this.database.manager.countBy(LocalIndexPointEntity, { bot_id: botId });
   }
+}
 
-  /** Cursor: the next page is fetched while the current one is processed. */
-  private async readInPages<Row>(
-    select: string,
-    values: unknown[],
-    rowsInPage: number,
-    take: (rows: Row[]) => Promise<boolean>,
-  ): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await tx.query(`DECLARE read NO SCROLL CURSOR FOR ${select}`, values);
-      const next = () => tx.query<Row>(`FETCH ${rowsInPage} FROM read`);
-      let rows = await next();
-      while (rows.length > 0) {
-        const [following, goesOn] = await Promise.all([next(), take(rows)]);
-        if (!goesOn) return;
-        rows = following;
-      }
-    });
-  }
+function readPage(tx: Sql): Promise<StoredRow[]> {
+  return tx.query<StoredRow>('FETCH 500 FROM changed');
 }
 
 /** Index: (bot_id, revision). */

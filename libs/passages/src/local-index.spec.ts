@@ -376,7 +376,7 @@ describe('with stored blocks', () => {
       }),
     );
   const found = async (index: LocalIndex, bot: string) =>
-    new Map((await index.search(bot, query({ text: 'ship number7', limit: 5_000 }))).map((hit) => [hit.id, hit]));
+    new Map((await index.search(bot, query({ text: 'number7 number8', limit: 5_000 }))).map((hit) => [hit.id, hit]));
   const blocksOf = (bot: string) =>
     test.database.query<{ id: string; revision: string }>(
       'SELECT id, revision FROM local_index_block WHERE bot_id = $1 ORDER BY id',

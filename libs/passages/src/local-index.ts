@@ -174,9 +174,9 @@ export class LocalIndex implements PassageIndex {
 
   private async readBlocks(points: PointsOfBot, tenant: Tenant): Promise<void> {
     try {
-      await this.repository.readBlocks(points, async (block) => {
-        tenant.size = await tenant.thread!.call('addStored', tenant.handle, block);
-        tenant.revision = Number(block.revision);
+      await this.repository.readBlocks(points, async (block, bytes, revision) => {
+        tenant.size = await tenant.thread!.call('addStored', tenant.handle, block, bytes);
+        tenant.revision = revision;
         return tenant.bytes <= this.cacheBytes;
       });
     } catch (error) {

@@ -17,14 +17,6 @@ export interface BlockState {
   dead?: Uint8Array;
 }
 
-/** Block as Postgres returns it: its bytes and its dead rows in base64. */
-export interface StoredBlock {
-  id: string;
-  byte_length: number;
-  bytes: string;
-  dead: string | null;
-}
-
 /**
  * Points that the local index has in memory, and their search. It runs on a thread of its own, see ScanThread. Tenants and
  * scans are named by numbers.
@@ -44,12 +36,8 @@ export class PointStore {
   }
 
   /** Throws for a block of another version. */
-  addStored(tenant: number, { id, byte_length, bytes, dead }: StoredBlock): TenantSize {
-    const buffer = new ArrayBuffer(byte_length);
-    Buffer.from(buffer).write(bytes, 'base64');
-    return this.change(tenant, (points) =>
-      points.addStored(id, buffer, dead ? Uint8Array.from(Buffer.from(dead, 'base64')) : undefined),
-    );
+  addStored(tenant: number, { id, dead }: BlockState, bytes: ArrayBuffer): TenantSize {
+    return this.change(tenant, (points) => points.addStored(id, bytes, dead));
   }
 
   /** @param ids 16 bytes each, in base64 */

@@ -24,7 +24,10 @@ interface Waiting {
 /** The thread has ended, and its points are gone. Another one may succeed. */
 export class ScanThreadEnded extends Error {}
 
-/** PointStore on a thread of its own, which handles calls one at a time. It does not keep the process running. */
+/**
+ * PointStore on a thread of its own, which handles calls one at a time and takes over each ArrayBuffer. It does not keep the
+ * process running.
+ */
 export class ScanThread {
   hasEnded = false;
   private readonly worker = new Worker(workerFile(__dirname, 'point-store.worker'));
@@ -53,7 +56,8 @@ export class ScanThread {
     const id = ++this.calls;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
-      this.worker.postMessage({ id, name, input } satisfies ScanCall);
+      const transferred = input.filter((each) => each instanceof ArrayBuffer);
+      this.worker.postMessage({ id, name, input } satisfies ScanCall, transferred);
     });
   }
 
