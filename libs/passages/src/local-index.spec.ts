@@ -572,6 +572,27 @@ describe('with stored blocks', () => {
   });
 });
 
+it('forgets the bot that was searched longest ago when the cache is full', async () => {
+  const call = jest.spyOn(ScanThread.prototype, 'call');
+  const index = openIndex({ cacheMb: 0.015 });
+  const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+  for (const bot of [first, second, third]) await index.write(bot, Array.from({ length: 30 }, () => point()));
+  const search = async (bot: string) => {
+    call.mockClear();
+    await expect(index.search(bot, query({ limit: 50 }))).resolves.toHaveLength(30);
+    return call.mock.calls.map(([name]) => name);
+  };
+
+  const calls = [await search(first), await search(second), await search(first), await search(third)];
+  const [kept, forgotten] = [await search(first), await search(second)];
+  call.mockRestore();
+
+  expect(calls.at(2)).toEqual(['search']);
+  expect(calls.at(3)).toContain('drop');
+  expect(kept).toEqual(['search']);
+  expect(forgotten).toEqual(expect.arrayContaining(['add', 'search']));
+});
+
 describe('when its thread ends', () => {
   let threads: ScanThread[];
   let call: jest.SpiedFunction<ScanThread['call']>;

@@ -37,7 +37,7 @@ export class LocalIndex implements PassageIndex {
   private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
   private readonly health?: Pick<IndexHealth, 'warn'>;
   private readonly cacheBytes: number;
-  private readonly tenants: LRUCache<string, Tenant>;
+  private readonly tenants: LRUCache<string, CachedTenant>;
   private readonly storing = new Set<Promise<void>>();
   private thread?: ScanThread;
   private isClosed = false;
@@ -49,9 +49,11 @@ export class LocalIndex implements PassageIndex {
     this.health = health;
     this.cacheBytes = Math.ceil(cacheMb * 1024 * 1024);
     this.tenants = new LRUCache({
-      maxSize: this.cacheBytes,
+      maxSize: this.cacheBytes + 1,
       sizeCalculation: ({ bytes }) => bytes + 1,
-      dispose: (tenant) => void tenant.serialize(() => tenant.forget()),
+      dispose: ({ tenant }, _key, reason) => {
+        if (reason !== 'set') void tenant.serialize(() => tenant.forget());
+      },
     });
   }
 
@@ -141,11 +143,11 @@ export class LocalIndex implements PassageIndex {
     signal?: AbortSignal,
   ): Promise<Candidates> {
     const key = tenantKey(points);
-    const tenant = this.tenants.get(key) ?? new Tenant(++this.handles);
-    this.tenants.set(key, tenant);
+    const tenant = this.tenants.get(key)?.tenant ?? new Tenant(++this.handles);
+    this.tenants.set(key, { tenant, bytes: tenant.bytes });
     return tenant.serialize(async () => {
       await this.refresh(points, tenant, state);
-      this.tenants.set(key, tenant);
+      this.tenants.set(key, { tenant, bytes: tenant.bytes });
       return tenant.tooLarge ? this.scanStored(points, query, signal) : tenant.thread!.call('search', tenant.handle, query);
     });
   }
@@ -236,6 +238,12 @@ export class LocalIndex implements PassageIndex {
 
 function tenantKey({ botId, model }: PointsOfBot): string {
   return `${botId}\n${model}`;
+}
+
+/** A new object for each size: the cache does not look at the size of one that it has. */
+interface CachedTenant {
+  tenant: Tenant;
+  bytes: number;
 }
 
 const empty: TenantSize = { bytes: 0, points: 0, unstored: 0 };
