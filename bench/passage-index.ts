@@ -93,7 +93,10 @@ export async function benchPassageIndex(bench: Workbench): Promise<Result[]> {
       const { median: value, lowest, highest } = pairedRatio(ours, bare);
       return { name: `${label}: search beside the float scan, ${name}`, value, spread: [lowest, highest], below: 0.5 };
     };
-    aims.push(ratio(({ wallMs }) => wallMs, 'measured'), ratio(({ cpuMs }) => cpuMs, 'by processor time'));
+    aims.push(
+      ratio(({ wallMs }) => wallMs, 'measured'),
+      ratio(({ cpuMs }) => cpuMs, 'by processor time'),
+    );
     medians.push(figuresOf(rounds['search']!)['processor ms']);
     await warm.close();
   }

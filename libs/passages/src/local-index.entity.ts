@@ -55,8 +55,4 @@ export class LocalIndexBlockEntity {
   @Column('bytea', { nullable: true }) dead!: Buffer | null;
 }
 
-export const localIndexEntities: EntityClass[] = [
-  LocalIndexTenantEntity,
-  LocalIndexPointEntity,
-  LocalIndexBlockEntity,
-];
+export const localIndexEntities: EntityClass[] = [LocalIndexTenantEntity, LocalIndexPointEntity, LocalIndexBlockEntity];

@@ -549,7 +549,9 @@ describe('with stored blocks', () => {
     const bot = randomUUID();
     await openIndex().write(bot, many(2_500));
     await store(bot);
-    await test.database.query("UPDATE local_index_block SET bytes = '\\x09000000'::bytea || bytes WHERE bot_id = $1", [bot]);
+    await test.database.query("UPDATE local_index_block SET bytes = '\\x09000000'::bytea || bytes WHERE bot_id = $1", [
+      bot,
+    ]);
 
     const { index, read } = started();
 
@@ -562,13 +564,19 @@ describe('with stored blocks', () => {
     const repository = new LocalIndexRepository(test.database);
     repository.storeBlocks = () => Promise.reject(new Error('the disk is full'));
     const warnings: [string, object?][] = [];
-    const index = open({ repository, embedder: testEmbedder, health: { warn: (...warning) => void warnings.push(warning) } });
+    const index = open({
+      repository,
+      embedder: testEmbedder,
+      health: { warn: (...warning) => void warnings.push(warning) },
+    });
     await index.write(bot, many(2_500));
 
     expect((await found(index, bot)).size).toBe(2_500);
     await index.close();
 
-    expect(warnings).toMatchObject([['blocks of the passage index cannot be stored', { err: { message: 'the disk is full' } }]]);
+    expect(warnings).toMatchObject([
+      ['blocks of the passage index cannot be stored', { err: { message: 'the disk is full' } }],
+    ]);
   });
 });
 
@@ -576,7 +584,11 @@ it('forgets the bot that was searched longest ago when the cache is full', async
   const call = jest.spyOn(ScanThread.prototype, 'call');
   const index = openIndex({ cacheMb: 0.015 });
   const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
-  for (const bot of [first, second, third]) await index.write(bot, Array.from({ length: 30 }, () => point()));
+  for (const bot of [first, second, third])
+    await index.write(
+      bot,
+      Array.from({ length: 30 }, () => point()),
+    );
   const search = async (bot: string) => {
     call.mockClear();
     await expect(index.search(bot, query({ limit: 50 }))).resolves.toHaveLength(30);

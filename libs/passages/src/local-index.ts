@@ -103,7 +103,8 @@ export class LocalIndex implements PassageIndex {
 
   async dropTenant(botId: string): Promise<void> {
     await this.repository.deletePointsOfBot(botId);
-    for (const key of this.tenants.keys()) if (key.startsWith(tenantKey({ botId, model: '' }))) this.tenants.delete(key);
+    for (const key of this.tenants.keys())
+      if (key.startsWith(tenantKey({ botId, model: '' }))) this.tenants.delete(key);
   }
 
   async dropModel(botId: string, { model }: KnownModel): Promise<void> {
@@ -148,7 +149,9 @@ export class LocalIndex implements PassageIndex {
     return tenant.serialize(async () => {
       await this.refresh(points, tenant, state);
       this.tenants.set(key, { tenant, bytes: tenant.bytes });
-      return tenant.tooLarge ? this.scanStored(points, query, signal) : tenant.thread!.call('search', tenant.handle, query);
+      return tenant.tooLarge
+        ? this.scanStored(points, query, signal)
+        : tenant.thread!.call('search', tenant.handle, query);
     });
   }
 
@@ -207,7 +210,9 @@ export class LocalIndex implements PassageIndex {
     const blocks = await thread!.call('beginStoring', handle);
     try {
       const { unstored } = size;
-      await this.repository.storeBlocks(points, { revision, blocks, unstored }, (id) => thread!.call('bytesOf', handle, id));
+      await this.repository.storeBlocks(points, { revision, blocks, unstored }, (id) =>
+        thread!.call('bytesOf', handle, id),
+      );
     } finally {
       if (!thread!.hasEnded) await thread!.call('endStoring', handle);
     }

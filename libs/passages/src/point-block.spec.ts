@@ -44,7 +44,10 @@ it.each<[string, (buffer: ArrayBuffer) => ArrayBuffer]>([
 it('keeps any values of any terms', () => {
   const many = Array.from({ length: 700 }, () => {
     const indices = Array.from(new Set(Array.from({ length: 40 }, () => Math.floor(Math.random() * 2 ** 32))));
-    const terms = { indices: indices.sort((a, b) => a - b), values: indices.map((_, i) => (i % 3 === 0 ? 1 : Math.random())) };
+    const terms = {
+      indices: indices.sort((a, b) => a - b),
+      values: indices.map((_, i) => (i % 3 === 0 ? 1 : Math.random())),
+    };
     return row({ terms });
   });
 
@@ -53,7 +56,8 @@ it('keeps any values of any terms', () => {
 
 it('finds the rows with a term and their values', () => {
   const block = PointBlock.ofRows(rows);
-  const idsOf = (text: string) => Array.from(block.postingsOf(row({ text }).termIndices[0]!)?.rows ?? [], (at) => block.idOf(at));
+  const idsOf = (text: string) =>
+    Array.from(block.postingsOf(row({ text }).termIndices[0]!)?.rows ?? [], (at) => block.idOf(at));
 
   expect(idsOf('ship').sort()).toEqual([rows[0]!.id, rows[2]!.id].sort());
   expect(idsOf('quay')).toEqual([rows[0]!.id]);

@@ -81,9 +81,14 @@ export class PointBlock {
 
   /** Throws for the bytes of another version. */
   constructor(readonly buffer: ArrayBuffer) {
-    const [found, rows, width, sources, terms, postingBytes, values, textBytes, tagBytes] = new Uint32Array(buffer, 0, 9);
+    const [found, rows, width, sources, terms, postingBytes, values, textBytes, tagBytes] = new Uint32Array(
+      buffer,
+      0,
+      9,
+    );
     const counts = { rows, width, sources, terms, postingBytes, values, textBytes, tagBytes } as Counts;
-    if (found !== format || layoutOf(counts).bytes !== buffer.byteLength) throw new Error('The block has another format.');
+    if (found !== format || layoutOf(counts).bytes !== buffer.byteLength)
+      throw new Error('The block has another format.');
     const at = layoutOf(counts);
     this.size = counts.rows;
     this.width = counts.width;

@@ -139,7 +139,9 @@ export class PointScan {
     const { tags: filter } = this.search;
     const isWanted = new Uint8Array(block.size).fill(1);
     if (this.fileIds || Object.keys(filter ?? {}).length > 0) {
-      const fits = block.sources().map(({ fileId, tags }) => (this.fileIds?.has(fileId) ?? true) && hasTags(tags, filter));
+      const fits = block
+        .sources()
+        .map(({ fileId, tags }) => (this.fileIds?.has(fileId) ?? true) && hasTags(tags, filter));
       for (let row = 0; row < isWanted.length; row++) isWanted[row] = fits[block.sourceOf[row]!] ? 1 : 0;
     }
     if (dead) for (let row = 0; row < isWanted.length; row++) if (dead[row]) isWanted[row] = 0;

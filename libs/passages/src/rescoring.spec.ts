@@ -86,24 +86,27 @@ function exactHits(rows: PointRow[], query: PassageQuery, passes: (row: PointRow
 describe.each(shapes)('over %s vectors', (_name, vector) => {
   const rows = makeRows(5_000, vector);
 
-  it.each([1, 10, 60, 150])('has exactly the hits of an exact search for %i, with and without filters', async (limit) => {
-    for (const text of ['', 'number7', `number${Math.floor(Math.random() * 50)} number3`]) {
-      const query = { vector: vector(), terms: queryTerms(text), limit };
-      const few = new Set(['file_3', 'file_4']);
-      const tags = { kind: { in: ['b'], notIn: [] } };
-      const found = [
-        await search(rows, query),
-        await search(rows, { ...query, tags }),
-        await search(rows, { ...query, fileIds: [...few], tags: { kind: { in: [], notIn: ['a'] } } }),
-      ];
+  it.each([1, 10, 60, 150])(
+    'has exactly the hits of an exact search for %i, with and without filters',
+    async (limit) => {
+      for (const text of ['', 'number7', `number${Math.floor(Math.random() * 50)} number3`]) {
+        const query = { vector: vector(), terms: queryTerms(text), limit };
+        const few = new Set(['file_3', 'file_4']);
+        const tags = { kind: { in: ['b'], notIn: [] } };
+        const found = [
+          await search(rows, query),
+          await search(rows, { ...query, tags }),
+          await search(rows, { ...query, fileIds: [...few], tags: { kind: { in: [], notIn: ['a'] } } }),
+        ];
 
-      expect(found.map(({ hits }) => hits)).toEqual([
-        exactHits(rows, query, () => true),
-        exactHits(rows, query, (row) => row.tags.kind === 'b'),
-        exactHits(rows, query, (row) => few.has(row.fileId) && row.tags.kind !== 'a'),
-      ]);
-    }
-  });
+        expect(found.map(({ hits }) => hits)).toEqual([
+          exactHits(rows, query, () => true),
+          exactHits(rows, query, (row) => row.tags.kind === 'b'),
+          exactHits(rows, query, (row) => few.has(row.fileId) && row.tags.kind !== 'a'),
+        ]);
+      }
+    },
+  );
 
   it('scores a passage near to the query exactly', async () => {
     const query = { vector: any(rows).vector, terms: queryTerms('ship'), limit: 20 };

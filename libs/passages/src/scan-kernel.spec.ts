@@ -34,5 +34,7 @@ it('multiplies the largest numbers', () => {
 });
 
 it('refuses a query that its memory cannot hold', () => {
-  expect(() => kernel.multiply(new Int16Array(32_800), new Int8Array(32_800), () => undefined)).toThrow('32768 are possible');
+  expect(() => kernel.multiply(new Int16Array(32_800), new Int8Array(32_800), () => undefined)).toThrow(
+    '32768 are possible',
+  );
 });

@@ -34,7 +34,8 @@ export class ScanKernel {
   multiply(query: Int16Array, codes: Int8Array, take: (firstRow: number, products: Int32Array) => void): void {
     const width = query.length;
     const rowsAtOnce = Math.min(Math.floor(codeSpace / width), sumSpace / Int32Array.BYTES_PER_ELEMENT);
-    if (query.byteLength > querySpace) throw new Error(`A vector has ${width} dimensions; ${querySpace / 2} are possible.`);
+    if (query.byteLength > querySpace)
+      throw new Error(`A vector has ${width} dimensions; ${querySpace / 2} are possible.`);
     new Int16Array(this.memory.buffer).set(query);
     for (let row = 0; row * width < codes.length; row += rowsAtOnce) {
       const some = codes.subarray(row * width, (row + rowsAtOnce) * width);
@@ -85,7 +86,12 @@ function moduleBytes(): Uint8Array<ArrayBuffer> {
     ...[...get(codes), ...simd.load8x8(offset), ...get(at), ...simd.load(2 * offset), ...simd.dot],
     ...[...simd.add, ...set(sum)],
   ];
-  const products = [...addProducts(left, 0), ...addProducts(right, 8), ...addProducts(left, 16), ...addProducts(right, 24)];
+  const products = [
+    ...addProducts(left, 0),
+    ...addProducts(right, 8),
+    ...addProducts(left, 16),
+    ...addProducts(right, 24),
+  ];
   const row = [
     ...[...simd.zeros, ...set(left), ...simd.zeros, ...set(right), ...get(query), ...set(at)],
     ...repeat([...products, ...advance(codes, 32), ...advance(at, 64)], at, queryEnd),

@@ -127,7 +127,10 @@ describe('A transaction', () => {
     const many = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251);
 
     const rows = await read('SELECT bytes FROM unnest($1::bytea[]) AS item (bytes)', '{"\\\\x00ff", NULL, "\\\\x"}');
-    const large = await read(`SELECT decode($1, 'base64') FROM generate_series(1, 3)`, Buffer.from(many).toString('base64'));
+    const large = await read(
+      `SELECT decode($1, 'base64') FROM generate_series(1, 3)`,
+      Buffer.from(many).toString('base64'),
+    );
 
     expect(rows).toEqual([Uint8Array.of(0, 255), new Uint8Array(0), new Uint8Array(0)]);
     expect(large).toEqual([many, many, many]);
