@@ -35,9 +35,9 @@ interface Round {
  */
 export async function benchPassageIndex(bench: Workbench): Promise<Result[]> {
   const { session, options, postgresPid } = bench;
-  const { url, drop } = await createEmptyDatabase();
-  session.keep({ stop: drop });
-  const database = await Database.open({ url, ...filesDatabase, poolSize });
+  const empty = await createEmptyDatabase();
+  session.keep({ stop: () => empty.drop() });
+  const database = await Database.open({ url: empty.url, ...filesDatabase, poolSize });
   session.keep({ stop: () => database.close() });
   await database.migrate();
   const open = () => {

@@ -13,7 +13,7 @@ import type { Result, Row } from './result';
 import { openBot, openEmbedded, type Workbench } from './workbench';
 
 const sizes = [1_000, 10_000, 100_000];
-/** Of the bundled model. */
+/** Dimensions of the bundled model. */
 export const dimensions = 512;
 const passagesInFile = 200;
 const fileTags = ['red', 'green', 'blue', 'white'];

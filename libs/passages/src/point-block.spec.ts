@@ -25,7 +25,7 @@ it('returns the points of a block except the dead rows', () => {
   expect(byId(PointBlock.of(block.points()).points())).toEqual(byId(rows.map(quantised)));
 });
 
-it('is the same after its bytes were stored', () => {
+it('returns the same points after its bytes were stored', () => {
   const block = PointBlock.ofRows(rows);
 
   const read = new PointBlock(block.buffer.slice(0));

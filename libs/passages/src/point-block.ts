@@ -135,7 +135,7 @@ export class PointBlock {
     };
     const at = layoutOf(counts);
     const buffer = new ArrayBuffer(at.bytes);
-    new Uint32Array(buffer).set([format, ...Object.values(counts)]);
+    new Uint32Array(buffer).set([format, ...Object.values<number>({ ...counts })]);
     const bytes = new Uint8Array(buffer);
     const words = new Uint32Array(buffer, at.ids, 4 * points.length);
     order.forEach((i, row) => words.set(ids[i]!, 4 * row));

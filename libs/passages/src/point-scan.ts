@@ -41,7 +41,7 @@ interface Found {
 interface Matches {
   block: PointBlock;
   isWanted: Uint8Array;
-  /** Of each term. */
+  /** One entry for each term of the query. */
   postings: (Postings | undefined)[];
 }
 

@@ -23,7 +23,7 @@ it.each(shapes)('bounds the error of the product of vectors %s', (_name, value) 
   }
 });
 
-it('has an error of less than a hundredth for a unit vector of 512 dimensions', () => {
+it('keeps the error below a hundredth for a unit vector of 512 dimensions', () => {
   const vector = toUnit(vectorOf(() => Math.random() - 0.5, 512))!;
 
   expect(quantise(vector).error).toBeLessThan(0.01);

@@ -87,7 +87,7 @@ describe.each(shapes)('over %s vectors', (_name, vector) => {
   const rows = makeRows(5_000, vector);
 
   it.each([1, 10, 60, 150])(
-    'has exactly the hits of an exact search for %i, with and without filters',
+    'finds exactly the hits of an exact search for %i, with and without filters',
     async (limit) => {
       for (const text of ['', 'number7', `number${Math.floor(Math.random() * 50)} number3`]) {
         const query = { vector: vector(), terms: queryTerms(text), limit };
