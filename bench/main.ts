@@ -21,6 +21,7 @@ import { watchLoop, watchLoopOfAttacks } from './loop';
 import { benchIndexingMemory } from './memory-indexing';
 import { type Options, readOptions, usage } from './options';
 import { benchParsing } from './parsing';
+import { benchPassageIndex } from './passage-index';
 import { benchPeers, missingPeers } from './peers';
 import { benchDistributed, benchEmbedded } from './requests';
 import type { Result } from './result';
@@ -69,7 +70,7 @@ function plan({ only, scene }: Options): { embedded: Work[]; distributed: Work[]
         ? [benchCodeEmbedded, benchColdCode, benchActionOfCode, benchWebhooksOfCode, benchWarmCode, benchIdleCode]
         : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
-      ...(has('search') ? [benchSearch] : []),
+      ...(has('search') ? [benchPassageIndex, benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),
       ...(has('console') && hasChromium ? [benchConsole] : []),
       ...(has('fairness') ? [benchFairnessEmbedded, ...(scene ? [] : [benchIndexingFairnessEmbedded])] : []),

@@ -1,14 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { readConfig } from '@parley/config/config';
 import { bundledModel } from '@parley/passages/bundled-embedder';
 import { fitLeastScore, toleratedShare } from '@parley/passages/calibration';
 import { PassagesConfig } from '@parley/passages/config';
 import type { Embedder } from '@parley/passages/embedder';
-import { HybridRanking } from '@parley/passages/hybrid-ranking';
 import { documentTerms, queryTerms } from '@parley/passages/lexicon';
 import type { PassageHit, SparseTerms } from '@parley/passages/passage-index';
 import { openEmbedder } from '@parley/passages/open';
 import { PointBlock } from '@parley/passages/point-block';
+import { PointScan } from '@parley/passages/point-scan';
+import { rescored } from '@parley/passages/rescoring';
+import { dot } from '@parley/passages/vectors';
 import type { Result, Row } from './result';
 import {
   type Passage,
@@ -41,13 +44,19 @@ interface Searched {
   byWords: PassageHit[];
 }
 
+/** The file of a point is its passage. */
+interface Points {
+  block: PointBlock;
+  vectors: Map<string, Float32Array>;
+}
+
 const batchSize = 32;
 const mostHits = 10;
 /** Where the platform reads the calibration of the bundled model; copied into dist by the build. */
 const calibrationFile = 'libs/passages/model/calibration.json';
 
 interface IndexedSet extends QuestionSet {
-  points: PointBlock;
+  points: Points;
 }
 
 interface Half {
@@ -158,14 +167,14 @@ function withoutAnswers({ question, split }: { question: string; split: string }
   return { question, split, answers: [] };
 }
 
-async function toPoints(session: Session, embedder: Embedder, passages: QuestionSet['passages']) {
+async function toPoints(session: Session, embedder: Embedder, passages: QuestionSet['passages']): Promise<Points> {
   const vectors = await inBatches(session, passages, (batch) => embedder.embed(batch.map(({ text }) => text)));
   const points = passages.map(({ id, text }, i) => {
     const { indices, values } = documentTerms(text);
     const terms = { termIndices: Uint32Array.from(indices), termValues: Float32Array.from(values) };
-    return { id, fileId: id, contentVersion: '', vector: vectors[i]!, ...terms, tags: {} };
+    return { id: randomUUID(), fileId: id, contentVersion: '', vector: vectors[i]!, ...terms, tags: {} };
   });
-  return PointBlock.of(points);
+  return { block: PointBlock.ofRows(points), vectors: new Map(points.map(({ id: point, vector }) => [point, vector])) };
 }
 
 async function inBatches<Item>(
@@ -184,7 +193,7 @@ async function inBatches<Item>(
 async function searchAll(
   session: Session,
   embedder: Embedder,
-  points: PointBlock,
+  points: Points,
   questions: Question[],
 ): Promise<Searched[]> {
   const vectors = await inBatches(session, questions, (batch) =>
@@ -202,10 +211,12 @@ async function searchAll(
   return searched;
 }
 
-async function search(points: PointBlock, vector: Float32Array, terms: SparseTerms): Promise<PassageHit[]> {
-  const ranking = new HybridRanking({ vector, terms, limit: mostHits });
-  ranking.consider(points);
-  return ranking.hits();
+async function search({ block, vectors }: Points, vector: Float32Array, terms: SparseTerms): Promise<PassageHit[]> {
+  const query = { vector, terms, limit: mostHits };
+  const scan = new PointScan(query);
+  scan.consider(block);
+  const cosines = (ids: string[]) => new Map(ids.map((id) => [id, dot(vector, vectors.get(id)!)]));
+  return rescored(scan.candidates(), query, (ids) => Promise.resolve(cosines(ids)));
 }
 
 function toRow(name: string, searched: Searched[]): Row {
@@ -229,13 +240,13 @@ function toRow(name: string, searched: Searched[]): Row {
 function hitsAmong(first: number, searched: Pick<Searched, 'question' | 'hits'>[]): number {
   return mean(
     searched.map(({ question, hits }) =>
-      hits.slice(0, first).some(({ id }) => question.answers.includes(id)) ? 1 : 0,
+      hits.slice(0, first).some(({ fileId }) => question.answers.includes(fileId)) ? 1 : 0,
     ),
   );
 }
 
 function reciprocalRankOf({ answers }: Question, hits: PassageHit[]): number {
-  const position = hits.findIndex(({ id }) => answers.includes(id));
+  const position = hits.findIndex(({ fileId }) => answers.includes(fileId));
   return position < 0 ? 0 : 1 / (position + 1);
 }
 

@@ -13,12 +13,13 @@ import type { Result, Row } from './result';
 import { openBot, openEmbedded, type Workbench } from './workbench';
 
 const sizes = [1_000, 10_000, 100_000];
-const dimensions = 384;
+/** Dimensions of the bundled model. */
+export const dimensions = 512;
 const passagesInFile = 200;
 const fileTags = ['red', 'green', 'blue', 'white'];
 /** Model name configured for the embedding server below. */
 const model = 'bench';
-const query = 'When does the harbour master weigh the crates?';
+export const query = 'When does the harbour master weigh the crates?';
 
 interface Bot {
   id: string;
@@ -159,7 +160,7 @@ async function writeFile(files: Database, points: LocalIndexRepository, botId: s
   );
 }
 
-function randomVector(): Float32Array {
+export function randomVector(): Float32Array {
   const bytes = new Int8Array(randomBytes(dimensions));
   return toUnit(Float32Array.from(bytes))!;
 }
@@ -168,7 +169,7 @@ const commonWords = `${query} the a of and to in is it for on with as by at from
 const rareWords = 20_000;
 
 /** About 130 words with a skewed distribution: few common and many rare words. */
-function randomText(): string {
+export function randomText(): string {
   return Array.from({ length: 130 }, () => {
     const random = Math.random();
     if (random < 0.4) return commonWords[Math.floor(Math.random() * commonWords.length)];

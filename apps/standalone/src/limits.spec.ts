@@ -16,6 +16,9 @@ const figures: Record<string, string[]> = {
   'libs/json-schema/src/limits.spec.ts': [
     'check of a value against a schema | 2 s of processor time and 128 MB; 503 if it has not ended within 8 s',
   ],
+  'libs/passages/src/limits.spec.ts': [
+    'A passage of 512 dimensions and 130 words takes at most 800 bytes of the memory',
+  ],
   'libs/persistence/src/database.spec.ts': ['queries that wait for a database connection | 2,000'],
   'libs/persistence/src/idempotency.spec.ts': [
     'a repeat within 24 hours returns the same answer',

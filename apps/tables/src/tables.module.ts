@@ -4,6 +4,7 @@ import { tables, tablesWorkAdded } from '@parley/contracts/tables/tables';
 import { deadLettersController } from '@parley/events/dead-letters';
 import { eventEntities } from '@parley/events/event-entities';
 import { localIndexEntities } from '@parley/passages/local-index.entity';
+import { LocalIndexBlocks1797250000000 } from '@parley/passages/migrations/1797250000000-local-index-blocks';
 import { PassageIndexModule } from '@parley/passages/passage-index.module';
 import { workController } from '@parley/work-queue/work.controller';
 import { WorkFailures1796900000000 } from '@parley/work-queue/migrations/1796900000000-work-failures';
@@ -45,6 +46,7 @@ export const tablesDatabase: ServiceSchema = {
     RequestedCells1797000000000,
     RowModel1797100000000,
     Lexicon1797200000000,
+    LocalIndexBlocks1797250000000,
   ],
   entities: [
     ...eventEntities,

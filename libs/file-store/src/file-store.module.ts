@@ -4,6 +4,7 @@ import type { BlobStore } from '@parley/blobs/blob-store';
 import { eventEntities } from '@parley/events/event-entities';
 import type { Embedder } from '@parley/passages/embedder';
 import { localIndexEntities } from '@parley/passages/local-index.entity';
+import { LocalIndexBlocks1797250000000 } from '@parley/passages/migrations/1797250000000-local-index-blocks';
 import { PassageIndexModule } from '@parley/passages/passage-index.module';
 import { embedder } from '@parley/passages/tokens';
 import { Database } from '@parley/persistence/database';
@@ -42,7 +43,13 @@ import { UploadsRepository } from './uploads.repository';
 
 export const filesDatabase: ServiceSchema = {
   schema: 'files',
-  migrations: [Files1795392000000, WorkQueue1796000000000, WorkFailures1796900000000, Lexicon1797200000000],
+  migrations: [
+    Files1795392000000,
+    WorkQueue1796000000000,
+    WorkFailures1796900000000,
+    Lexicon1797200000000,
+    LocalIndexBlocks1797250000000,
+  ],
   entities: [
     ...eventEntities,
     WorkEntity,

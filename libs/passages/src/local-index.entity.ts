@@ -1,6 +1,6 @@
 import { IdColumn, PrimaryIdColumn } from '@parley/persistence/columns';
 import type { EntityClass } from '@parley/persistence/service-schema';
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 
 /** Revisions of a bot's points. Locked by every write of the bot, so that its revisions are committed in order. */
 @Entity('local_index_tenant')
@@ -38,4 +38,21 @@ export class LocalIndexPointEntity {
   @Column('bigint') revision!: string;
 }
 
-export const localIndexEntities: EntityClass[] = [LocalIndexTenantEntity, LocalIndexPointEntity];
+/** Copy of the points of a bot and model at one revision, in the form that a search has in memory: see PointBlock. */
+@Entity('local_index_block')
+export class LocalIndexBlockEntity {
+  /** Erasing a bot must not wait for a version that knows this table. */
+  @PrimaryIdColumn() @ForeignKey(() => LocalIndexTenantEntity, { onDelete: 'CASCADE' }) bot_id!: string;
+  @PrimaryColumn('text') model!: string;
+  @PrimaryColumn('uuid') id!: string;
+
+  /** `bigint`, which arrives as text. */
+  @Column('bigint') revision!: string;
+
+  @Column('bytea') bytes!: Buffer;
+
+  /** A byte for each row, 1 when its point is elsewhere or removed. */
+  @Column('bytea', { nullable: true }) dead!: Buffer | null;
+}
+
+export const localIndexEntities: EntityClass[] = [LocalIndexTenantEntity, LocalIndexPointEntity, LocalIndexBlockEntity];

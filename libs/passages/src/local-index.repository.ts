@@ -1,13 +1,26 @@
 import type { Database, Sql } from '@parley/persistence/database';
-import { LocalIndexPointEntity, LocalIndexTenantEntity } from './local-index.entity';
+import { LocalIndexBlockEntity, LocalIndexPointEntity, LocalIndexTenantEntity } from './local-index.entity';
 import type { PassagePoint, PassageTerms } from './passage-index';
-import type { StoredPoint } from './point-block';
+import type { StoredRow } from './point-rows';
+import type { BlockState } from './point-store';
 
 /** Change state of a bot's points. Revisions come from one sequence and are never reused. */
 export interface TenantState {
   revision: number;
   /** Revision of the newest removal: a cache older than this may contain removed points. */
   removedRevision: number;
+}
+
+export interface PointsOfBot {
+  botId: string;
+  model: string;
+}
+
+export interface StorableBlocks {
+  revision: number;
+  blocks: BlockState[];
+  /** Points that are not in stored blocks of this process, or still are after their removal. */
+  unstored: number;
 }
 
 const removedAtOnce = 5_000;
@@ -82,14 +95,12 @@ export class LocalIndexRepository {
   /**
    * Streams the points of a model written after a revision to `take`, page by page in one snapshot, until it returns
    * false. Index: (bot_id, revision). A cursor, because keyset pages would each be sorted again while statistics are
-   * missing. The next page is fetched while the current one is processed. Base64, because the driver reads only text
-   * and base64 is the shortest and fastest encoding of Postgres.
+   * missing. The next page is fetched while the current one is processed. Base64, because the driver reads only text and base64 is the shortest and fastest encoding of Postgres.
    */
   async readPointsSince(
-    botId: string,
-    model: string,
+    { botId, model }: PointsOfBot,
     revision: number,
-    take: (points: StoredPoint[]) => Promise<boolean>,
+    take: (rows: StoredRow[]) => Promise<boolean>,
   ): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.query(
@@ -102,19 +113,111 @@ export class LocalIndexRepository {
       );
       let rows = await readPage(tx);
       while (rows.length > 0) {
-        const [next, goesOn] = await Promise.all([readPage(tx), take(toPoints(rows))]);
+        const [next, goesOn] = await Promise.all([readPage(tx), take(rows)]);
         if (!goesOn) return;
         rows = next;
       }
     });
   }
 
-  async listPointIds(botId: string, model: string): Promise<string[]> {
-    const rows = await this.database.query<{ id: string }>(
-      'SELECT id FROM local_index_point WHERE bot_id = $1 AND model = $2',
+  /** Exact vectors of those points that exist. Index: primary key. */
+  async readVectors(botId: string, model: string, ids: string[]): Promise<{ id: string; vector: Float32Array }[]> {
+    const rows = await this.database.query<{ id: string; vector: string }>(
+      `SELECT id, encode(vector, 'base64') AS vector FROM local_index_point
+       WHERE bot_id = $1 AND model = $2 AND id = ANY($3::uuid[])`,
+      [botId, model, ids],
+      'local-index-vectors',
+    );
+    return rows.map(({ id, vector }) => {
+      const bytes = new Uint8Array(Buffer.from(vector, 'base64'));
+      return { id, vector: new Float32Array(bytes.buffer) };
+    });
+  }
+
+  /** Ids of all points, each of 16 bytes, in base64. */
+  async readIds({ botId, model }: PointsOfBot): Promise<string> {
+    const [row] = await this.database.query<{ ids: string | null }>(
+      `SELECT encode(string_agg(uuid_send(id), ''), 'base64') AS ids FROM local_index_point
+       WHERE bot_id = $1 AND model = $2`,
       [botId, model],
     );
-    return rows.map(({ id }) => id);
+    return row?.ids ?? '';
+  }
+
+  /** Passes the stored blocks, which are the points at one revision, to `take`, until it returns false. */
+  async readBlocks(
+    { botId, model }: PointsOfBot,
+    take: (block: BlockState, bytes: ArrayBuffer, revision: number) => Promise<boolean>,
+  ): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      // Each block is read by a statement of its own, all of them in one snapshot.
+      await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+      const blocks = await tx.query<{ id: string; revision: string; dead: Buffer | null }>(
+        'SELECT id, revision, dead FROM local_index_block WHERE bot_id = $1 AND model = $2',
+        [botId, model],
+      );
+      const read = async (id?: string) => {
+        if (id === undefined) return [];
+        const select = 'SELECT bytes FROM local_index_block WHERE bot_id = $1 AND model = $2 AND id = $3';
+        return tx.queryBytes(select, [botId, model, id]);
+      };
+      let reading = read(blocks[0]?.id);
+      for (const [i, { id, revision, dead }] of blocks.entries()) {
+        const [bytes] = await reading;
+        reading = read(blocks[i + 1]?.id);
+        const block = { id, dead: dead ? new Uint8Array(dead) : undefined };
+        const [goesOn] = await Promise.all([take(block, bytes!.buffer as ArrayBuffer, Number(revision)), reading]);
+        if (!goesOn) return;
+      }
+    });
+  }
+
+  /**
+   * Makes the stored blocks those of a process at a revision, unless another process is doing so, or has done so since all
+   * but a few changes. Writes and removals go on; an erasure waits.
+   */
+  async storeBlocks(
+    { botId, model }: PointsOfBot,
+    { revision, blocks, unstored }: StorableBlocks,
+    read: (id: string) => Promise<Uint8Array>,
+  ): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const free = await tx.query(
+        `SELECT 1 FROM local_index_tenant WHERE bot_id = $1 AND pg_try_advisory_xact_lock(hashtextextended($2, 0))
+         FOR KEY SHARE`,
+        [botId, `${this.database.schema}:local_index_block:${botId}:${model}`],
+      );
+      if (free.length === 0) return;
+
+      const stored = await tx.query<{ id: string; revision: string }>(
+        'SELECT id, revision FROM local_index_block WHERE bot_id = $1 AND model = $2',
+        [botId, model],
+      );
+      const ids = blocks.map(({ id }) => id);
+      const kept = new Set(stored.map(({ id }) => id).filter((id) => ids.includes(id)));
+      const head = Number(stored[0]?.revision ?? 0);
+      if (head >= revision) return;
+      if (head > 0 && kept.size === 0 && 2 * (await countSince(tx, { botId, model }, head)) < unstored) return;
+
+      await tx.query('DELETE FROM local_index_block WHERE bot_id = $1 AND model = $2 AND id <> ALL ($3)', [
+        botId,
+        model,
+        ids,
+      ]);
+      for (const { id, dead } of blocks) {
+        const state = [botId, model, id, revision, dead && Buffer.from(dead)];
+        if (kept.has(id))
+          await tx.query(
+            'UPDATE local_index_block SET revision = $4, dead = $5 WHERE bot_id = $1 AND model = $2 AND id = $3',
+            state,
+          );
+        else
+          await tx.query(
+            'INSERT INTO local_index_block (bot_id, model, id, revision, dead, bytes) VALUES ($1, $2, $3, $4, $5, $6)',
+            [...state, Buffer.from(await read(id))],
+          );
+      }
+    });
   }
 
   /** Updates only points whose tags differ, so that caches reload only these. */
@@ -142,6 +245,7 @@ export class LocalIndexRepository {
     await this.database.transaction(async (tx) => {
       await lock(tx, botId);
       await tx.manager.delete(LocalIndexPointEntity, { bot_id: botId });
+      // With the blocks.
       await tx.manager.delete(LocalIndexTenantEntity, { bot_id: botId });
     });
   }
@@ -152,6 +256,7 @@ export class LocalIndexRepository {
     for (let removed = removedAtOnce; removed === removedAtOnce;) {
       removed = await this.database.transaction((tx) => remove(tx, botId, condition, [model, removedAtOnce]));
     }
+    await this.database.manager.delete(LocalIndexBlockEntity, { bot_id: botId, model });
   }
 
   countPointsOfBot(botId: string): Promise<number> {
@@ -159,23 +264,25 @@ export class LocalIndexRepository {
   }
 }
 
-interface Row {
-  id: string;
-  file_id: string;
-  content_version: string;
-  vector_bytes: number;
-  term_bytes: number;
-  numbers: string;
-  tags: string;
+function readPage(tx: Sql): Promise<StoredRow[]> {
+  return tx.query<StoredRow>('FETCH 500 FROM changed');
 }
 
-function readPage(tx: Sql): Promise<Row[]> {
-  return tx.query<Row>('FETCH 500 FROM changed');
+/** Index: (bot_id, revision). */
+async function countSince(tx: Sql, { botId, model }: PointsOfBot, revision: number): Promise<number> {
+  const [row] = await tx.query<{ count: string }>(
+    'SELECT count(*) FROM local_index_point WHERE bot_id = $1 AND model = $2 AND revision > $3',
+    [botId, model, revision],
+  );
+  return Number(row?.count);
 }
 
-/** Row lock in a separate statement, so that the next statement sees the rows committed during the wait. */
+/**
+ * Row lock in a separate statement, so that the next statement sees the rows committed during the wait. It lets blocks be
+ * stored meanwhile.
+ */
 async function lock(tx: Sql, botId: string): Promise<void> {
-  await tx.query('SELECT 1 FROM local_index_tenant WHERE bot_id = $1 FOR UPDATE', [botId]);
+  await tx.query('SELECT 1 FROM local_index_tenant WHERE bot_id = $1 FOR NO KEY UPDATE', [botId]);
 }
 
 /**
@@ -209,32 +316,6 @@ async function remove(tx: Sql, botId: string, condition: string, values: unknown
     await tx.query('UPDATE local_index_tenant SET removed_revision = revision WHERE bot_id = $1', [botId]);
   }
   return removed;
-}
-
-/** Decodes rows into points. The numbers of all rows share one buffer, and equal tags share one object. */
-function toPoints(rows: Row[]): StoredPoint[] {
-  const sizes = rows.map(({ vector_bytes, term_bytes }) => vector_bytes + 2 * term_bytes);
-  const buffer = new ArrayBuffer(sizes.reduce((sum, size) => sum + size, 0));
-  const bytes = Buffer.from(buffer);
-  const tagsByText = new Map<string, Record<string, string>>();
-  let start = 0;
-  return rows.map((row, index) => {
-    bytes.write(row.numbers, start, 'base64');
-    const [termStart, valueStart] = [start + row.vector_bytes, start + row.vector_bytes + row.term_bytes];
-    const tags = tagsByText.get(row.tags) ?? (JSON.parse(row.tags) as Record<string, string>);
-    tagsByText.set(row.tags, tags);
-    const point = {
-      id: row.id,
-      fileId: row.file_id,
-      contentVersion: row.content_version,
-      vector: new Float32Array(buffer, start, row.vector_bytes / 4),
-      termIndices: new Uint32Array(buffer, termStart, row.term_bytes / 4),
-      termValues: new Float32Array(buffer, valueStart, row.term_bytes / 4),
-      tags,
-    };
-    start += sizes[index]!;
-    return point;
-  });
 }
 
 /** Little endian, the byte order of all platforms that Node supports. */

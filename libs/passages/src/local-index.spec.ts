@@ -1,26 +1,43 @@
 import { randomUUID } from 'node:crypto';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
+import type { Migration } from '@parley/persistence/service-schema';
 import { waitFor } from '@parley/testing/wait-for';
+import type { QueryRunner } from 'typeorm';
 import { documentTerms } from './lexicon';
-import { LocalIndex } from './local-index';
+import { LocalIndex, type LocalIndexOptions } from './local-index';
 import { localIndexEntities } from './local-index.entity';
+import { LocalIndexBlocks1797250000000 } from './migrations/1797250000000-local-index-blocks';
 import { localIndexTables1795392000000 } from './migrations/1795392000000-local-index-tables';
 import { LocalIndexRepository } from './local-index.repository';
+import { ScanThread } from './scan-thread';
 import { describeLargePassageIndex } from './test/large-index.behaviour';
 import { describePassageIndex, point, query, testEmbedder } from './test/passage-index.behaviour';
 
+/** First version of the schema. */
+class LocalIndexTables1795392000000 implements Migration {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(localIndexTables1795392000000);
+  }
+}
+
 let test: TestDatabase;
-const openIndex = (options: { cacheMb?: number; model?: string } = {}) =>
-  new LocalIndex({
-    repository: new LocalIndexRepository(test.database),
-    embedder: { ...testEmbedder, model: options.model ?? testEmbedder.model },
-    cacheMb: options.cacheMb,
-  });
+const opened: LocalIndex[] = [];
+const open = (options: Omit<LocalIndexOptions, 'repository'> & Partial<LocalIndexOptions>) => {
+  const index = new LocalIndex({ repository: new LocalIndexRepository(test.database), ...options });
+  opened.push(index);
+  return index;
+};
+const openIndex = ({ model = testEmbedder.model, cacheMb }: { cacheMb?: number; model?: string } = {}) =>
+  open({ embedder: { ...testEmbedder, model }, cacheMb });
 
 beforeAll(async () => {
-  test = await createTestDatabase(localIndexTables1795392000000, 'files', localIndexEntities);
+  const migrations = [LocalIndexTables1795392000000, LocalIndexBlocks1797250000000];
+  test = await createTestDatabase(migrations, 'files', localIndexEntities);
 });
-afterAll(() => test.drop());
+afterAll(async () => {
+  await Promise.all(opened.map((index) => index.close()));
+  await test.drop();
+});
 
 describe('with its points in memory', () => {
   let index: LocalIndex;
@@ -40,8 +57,7 @@ describe('with many points', () => {
   const dimensions = 16;
   let index: LocalIndex;
   beforeAll(() => {
-    const repository = new LocalIndexRepository(test.database);
-    index = new LocalIndex({ repository, embedder: { model: 'large', dimensions }, cacheMb: 64 });
+    index = open({ embedder: { model: 'large', dimensions }, cacheMb: 64 });
   });
 
   describeLargePassageIndex({ open: () => index, points: 2_000, dimensions, perFile: 40 });
@@ -56,7 +72,7 @@ it('aborts a search of more points than fit into memory, and runs one such searc
     most = Math.max(most, ++underWay);
     await readSince(...args).finally(() => underWay--);
   };
-  const index = new LocalIndex({ repository, embedder: testEmbedder, cacheMb: 0.0003 });
+  const index = open({ repository, embedder: testEmbedder, cacheMb: 0.0003 });
   await index.write(bot, [point(), point()]);
   const ended = new AbortController();
   ended.abort(new Error('too late'));
@@ -120,7 +136,7 @@ it.each<[string, (index: LocalIndex, bot: string) => Promise<void>]>([
 it('reads only the changes since its last search', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
-  const index = new LocalIndex({ repository, embedder: testEmbedder });
+  const index = open({ repository, embedder: testEmbedder });
   await index.write(bot, [point(), point()]);
   const { revision } = (await repository.findTenantState(bot))!;
   const late = point();
@@ -128,7 +144,7 @@ it('reads only the changes since its last search', async () => {
   await index.write(bot, [late]);
 
   const changed: string[] = [];
-  await repository.readPointsSince(bot, testEmbedder.model, revision, async (points) => {
+  await repository.readPointsSince({ botId: bot, model: testEmbedder.model }, revision, async (points) => {
     changed.push(...points.map(({ id }) => id));
     return true;
   });
@@ -144,7 +160,7 @@ it('reads a bot once for concurrent first searches, even when all callers have a
     reads++;
     await readSince(...args);
   };
-  const index = new LocalIndex({ repository, embedder: testEmbedder });
+  const index = open({ repository, embedder: testEmbedder });
   await index.write(
     bot,
     Array.from({ length: 1_200 }, () => point()),
@@ -324,7 +340,7 @@ it('caches a bot again after it had too many points and has few', async () => {
 it('yields to the event loop while it searches a large bot', async () => {
   const bot = randomUUID();
   const repository = new LocalIndexRepository(test.database);
-  const index = new LocalIndex({ repository, embedder: testEmbedder });
+  const index = open({ repository, embedder: testEmbedder });
   const text = Array.from({ length: 300 }, (_, n) => `word${n}`).join(' ');
   const terms = documentTerms(text);
   for (let i = 0; i < 6; i++) {
@@ -348,4 +364,304 @@ it('yields to the event loop while it searches a large bot', async () => {
   clearInterval(turning);
 
   expect(turns).toBeGreaterThan(0);
+});
+
+describe('with stored blocks', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, n) =>
+      point({
+        fileId: `file_${n % 30}`,
+        text: `ship number${n}`,
+        vector: Float32Array.of(Math.random(), Math.random(), Math.random()),
+      }),
+    );
+  const found = async (index: LocalIndex, bot: string) =>
+    new Map((await index.search(bot, query({ text: 'number7 number8', limit: 5_000 }))).map((hit) => [hit.id, hit]));
+  const blocksOf = (bot: string) =>
+    test.database.query<{ id: string; revision: string }>(
+      'SELECT id, revision FROM local_index_block WHERE bot_id = $1 ORDER BY id',
+      [bot],
+    );
+  /** Stores blocks, as after a search that saw many changes. */
+  const store = async (bot: string) => {
+    const index = openIndex();
+    await index.search(bot, query());
+    await index.close();
+  };
+  /** Index of a process that has just started, and the ids that it read one by one. */
+  const started = () => {
+    const repository = new LocalIndexRepository(test.database);
+    const read: string[] = [];
+    const readSince = repository.readPointsSince.bind(repository);
+    repository.readPointsSince = (points, revision, take) =>
+      readSince(points, revision, (rows) => {
+        read.push(...rows.map(({ id }) => id));
+        return take(rows);
+      });
+    return { index: open({ repository, embedder: testEmbedder }), read };
+  };
+
+  it('reads blocks after a start instead of points', async () => {
+    const bot = randomUUID();
+    const writer = openIndex();
+    await writer.write(bot, many(2_500));
+    const before = await found(writer, bot);
+    await writer.close();
+
+    const { index, read } = started();
+
+    expect(await found(index, bot)).toEqual(before);
+    expect([before.size, read]).toEqual([2_500, []]);
+  });
+
+  it('stores no blocks of a bot with few changes', async () => {
+    const bot = randomUUID();
+    await openIndex().write(bot, many(50));
+
+    await store(bot);
+
+    expect(await blocksOf(bot)).toEqual([]);
+  });
+
+  it('sees all changes since the blocks were stored', async () => {
+    const bot = randomUUID();
+    const [points, late] = [many(2_500), point()];
+    const writer = openIndex();
+    await writer.write(bot, points);
+    await store(bot);
+    const moved = { ...points[31]!, vector: Float32Array.of(0, 0, 1), contentVersion: 'v2' };
+
+    await writer.write(bot, [late, moved]);
+    await writer.removeFile(bot, 'file_0', null);
+    await writer.retag(bot, 'file_2', { kind: 'new' });
+
+    const { index, read } = started();
+    const hits = await found(index, bot);
+    const living = points.filter(({ fileId }) => fileId !== 'file_0').map(({ id }) => id);
+    expect([...hits.keys()].sort()).toEqual([...living, late.id].sort());
+    expect(hits.get(moved.id)).toMatchObject({ contentVersion: 'v2' });
+    const tagged = await index.search(bot, query({ limit: 5_000, tags: { kind: { in: ['new'], notIn: [] } } }));
+    expect(tagged.map(({ fileId }) => fileId)).toEqual(Array.from({ length: 84 }, () => 'file_2'));
+    expect(read.length).toBe(2 + 84);
+  });
+
+  it('stores only what is new, and which points are gone', async () => {
+    const bot = randomUUID();
+    const index = openIndex();
+    await index.write(bot, many(4_096));
+    await index.search(bot, query());
+    const [first, ...none] = await waitFor(
+      () => blocksOf(bot),
+      (blocks) => blocks.length > 0,
+    );
+    await index.removeFiles(bot, ['file_0', 'file_1']);
+    await index.write(bot, many(2_500));
+    const before = await found(index, bot);
+    await waitFor(
+      () => blocksOf(bot),
+      (blocks) => blocks.length > 1 && blocks.every(({ revision }) => revision !== first!.revision),
+    );
+
+    const ids = (await blocksOf(bot)).map(({ id }) => id);
+    const { index: next, read } = started();
+
+    expect(none).toEqual([]);
+    expect(ids).toContain(first!.id);
+    expect(await found(next, bot)).toEqual(before);
+    expect(read).toEqual([]);
+  });
+
+  it('keeps the blocks whole when processes store them at the same time', async () => {
+    const bot = randomUUID();
+    await openIndex().write(bot, many(3_000));
+
+    await Promise.all([store(bot), store(bot), store(bot)]);
+    await openIndex().write(bot, many(3_000));
+    await Promise.all([store(bot), store(bot)]);
+
+    const { index, read } = started();
+    expect((await found(index, bot)).size).toBe(5_000);
+    await expect(index.count(bot)).resolves.toBe(6_000);
+    expect(new Set((await blocksOf(bot)).map(({ revision }) => revision)).size).toBe(1);
+    expect(read.length).toBeLessThan(3_000);
+  });
+
+  it('removes the blocks of an erased bot, also while they are stored', async () => {
+    const [bot, other] = [randomUUID(), randomUUID()];
+    const repository = new LocalIndexRepository(test.database);
+    const index = open({ repository, embedder: testEmbedder });
+    await index.write(bot, many(2_500));
+    await index.write(other, many(2_500));
+    await store(other);
+    let erased = Promise.resolve();
+    const storeBlocks = repository.storeBlocks.bind(repository);
+    repository.storeBlocks = (points, blocks, read) =>
+      storeBlocks(points, blocks, (id) => {
+        erased = openIndex().dropTenant(bot);
+        return read(id);
+      });
+
+    await index.search(bot, query());
+    await index.close();
+    await erased;
+
+    await expect(blocksOf(bot)).resolves.toEqual([]);
+    await expect(blocksOf(other)).resolves.toHaveLength(1);
+  });
+
+  it('stores nothing of a bot that was erased before', async () => {
+    const bot = randomUUID();
+    const repository = new LocalIndexRepository(test.database);
+    const warnings: string[] = [];
+    const health = { warn: (message: string) => void warnings.push(message) };
+    const index = open({ repository, embedder: testEmbedder, health });
+    await index.write(bot, many(2_500));
+    const storeBlocks = repository.storeBlocks.bind(repository);
+    repository.storeBlocks = async (...input) => {
+      await openIndex().dropTenant(bot);
+      await storeBlocks(...input);
+    };
+
+    await index.search(bot, query());
+    await index.close();
+
+    await expect(blocksOf(bot)).resolves.toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('removes the blocks of a dropped model only', async () => {
+    const bot = randomUUID();
+    const former = openIndex({ model: 'former' });
+    await openIndex().write(bot, many(2_500));
+    await former.write(bot, many(2_500));
+    await former.search(bot, query());
+    await former.close();
+    await store(bot);
+    await expect(blocksOf(bot)).resolves.toHaveLength(2);
+
+    await openIndex().dropModel(bot, { model: 'former', dimensions: 3 });
+
+    await expect(blocksOf(bot)).resolves.toHaveLength(1);
+    expect((await found(openIndex(), bot)).size).toBe(2_500);
+  });
+
+  it('reads the points when blocks are of another version', async () => {
+    const bot = randomUUID();
+    await openIndex().write(bot, many(2_500));
+    await store(bot);
+    await test.database.query("UPDATE local_index_block SET bytes = '\\x09000000'::bytea || bytes WHERE bot_id = $1", [
+      bot,
+    ]);
+
+    const { index, read } = started();
+
+    expect((await found(index, bot)).size).toBe(2_500);
+    expect(read).toHaveLength(2_500);
+  });
+
+  it('warns when blocks cannot be stored, and searches on', async () => {
+    const bot = randomUUID();
+    const repository = new LocalIndexRepository(test.database);
+    repository.storeBlocks = () => Promise.reject(new Error('the disk is full'));
+    const warnings: [string, object?][] = [];
+    const index = open({
+      repository,
+      embedder: testEmbedder,
+      health: { warn: (...warning) => void warnings.push(warning) },
+    });
+    await index.write(bot, many(2_500));
+
+    expect((await found(index, bot)).size).toBe(2_500);
+    await index.close();
+
+    expect(warnings).toMatchObject([
+      ['blocks of the passage index cannot be stored', { err: { message: 'the disk is full' } }],
+    ]);
+  });
+});
+
+it('forgets the bot that was searched longest ago when the cache is full', async () => {
+  const call = jest.spyOn(ScanThread.prototype, 'call');
+  const index = openIndex({ cacheMb: 0.015 });
+  const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+  for (const bot of [first, second, third])
+    await index.write(
+      bot,
+      Array.from({ length: 30 }, () => point()),
+    );
+  const search = async (bot: string) => {
+    call.mockClear();
+    await expect(index.search(bot, query({ limit: 50 }))).resolves.toHaveLength(30);
+    return call.mock.calls.map(([name]) => name);
+  };
+
+  const calls = [await search(first), await search(second), await search(first), await search(third)];
+  const [kept, forgotten] = [await search(first), await search(second)];
+  call.mockRestore();
+
+  expect(calls.at(2)).toEqual(['search']);
+  expect(calls.at(3)).toContain('drop');
+  expect(kept).toEqual(['search']);
+  expect(forgotten).toEqual(expect.arrayContaining(['add', 'search']));
+});
+
+describe('when its thread ends', () => {
+  let threads: ScanThread[];
+  let call: jest.SpiedFunction<ScanThread['call']>;
+  beforeEach(() => {
+    threads = [];
+    const original = ScanThread.prototype.call;
+    call = jest.spyOn(ScanThread.prototype, 'call').mockImplementation(function (this: ScanThread, ...input) {
+      if (!threads.includes(this)) threads.push(this);
+      return original.apply(this, input);
+    });
+  });
+  afterEach(() => call.mockRestore());
+
+  it('answers the next search from another one', async () => {
+    const bot = randomUUID();
+    const index = openIndex();
+    const written = point();
+    await index.write(bot, [written]);
+    await index.search(bot, query());
+
+    await threads[0]!.end();
+
+    await expect(index.search(bot, query())).resolves.toMatchObject([{ id: written.id }]);
+    expect(threads).toHaveLength(2);
+  });
+
+  it.each([0.0003, 64])('answers a search under way, with a cache of %d MB', async (cacheMb) => {
+    const bot = randomUUID();
+    const repository = new LocalIndexRepository(test.database);
+    const index = open({ repository, embedder: testEmbedder, cacheMb });
+    await index.write(bot, [point(), point()]);
+    const readSince = repository.readPointsSince.bind(repository);
+    let reads = 0;
+    repository.readPointsSince = (points, revision, take) =>
+      readSince(points, revision, async (rows) => {
+        const goesOn = await take(rows);
+        if (++reads === 1) await threads[0]!.end();
+        return goesOn;
+      });
+
+    await expect(index.search(bot, query())).resolves.toHaveLength(2);
+    expect(threads).toHaveLength(2);
+  });
+
+  it('fails a search when it ends again and again, and answers later', async () => {
+    const bot = randomUUID();
+    const index = openIndex();
+    await index.write(bot, [point()]);
+    const original = call.getMockImplementation()!;
+    call.mockImplementation(async function (this: ScanThread, ...input) {
+      await this.end();
+      return original.apply(this, input);
+    });
+
+    await expect(index.search(bot, query())).rejects.toThrow('The thread of the passage index has ended.');
+    call.mockImplementation(original);
+
+    await expect(index.search(bot, query())).resolves.toHaveLength(1);
+  });
 });

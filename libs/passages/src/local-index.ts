@@ -1,9 +1,8 @@
-import { eventLoopPauses } from '@parley/background/yield-to-event-loop';
 import type { Sql } from '@parley/persistence/database';
 import { LRUCache } from 'lru-cache';
 import type { Embedder } from './embedder';
-import { HybridRanking } from './hybrid-ranking';
-import type { LocalIndexRepository, TenantState } from './local-index.repository';
+import type { IndexHealth } from './index-health';
+import type { LocalIndexRepository, PointsOfBot, TenantState } from './local-index.repository';
 import type {
   KnownModel,
   PassageHit,
@@ -13,8 +12,11 @@ import type {
   PassageTerms,
   WordQuery,
 } from './passage-index';
-import { mostPointsInBlock, PointBlock, type StoredPoint } from './point-block';
-import { checkDimensions } from './vectors';
+import type { Candidates, ScanQuery } from './point-scan';
+import type { TenantSize } from './point-store';
+import { rescored } from './rescoring';
+import { ScanThread, ScanThreadEnded } from './scan-thread';
+import { checkDimensions, dot } from './vectors';
 
 export interface LocalIndexOptions {
   repository: LocalIndexRepository;
@@ -22,24 +24,45 @@ export interface LocalIndexOptions {
   embedder: Pick<Embedder, 'model' | 'dimensions'>;
   /** Cache size. The points of a larger bot are read from Postgres for each search: correct, but slow. */
   cacheMb?: number;
+  health?: Pick<IndexHealth, 'warn'>;
 }
 
 const pointsPerWrite = 500;
-/** Has a cosine of 0 with every vector. */
-const noVector = new Float32Array(0);
 
-/** Exact in-process search over vectors in Postgres, suited to about 100,000 passages per bot. */
+/**
+ * Blocks are stored once as many points have changed as a start reads in a tenth of a second, and one in twenty of a large
+ * bot. A start reads later changes one by one.
+ */
+const [leastUnstored, shareUnstored] = [2_000, 0.05];
+
+/**
+ * Exact in-process search over vectors in Postgres, suited to some 100,000 passages per bot. A thread keeps quantised
+ * vectors and words, and proposes candidates with bounds of their cosines. The exact vectors of the best are read from
+ * Postgres.
+ */
 export class LocalIndex implements PassageIndex {
   private readonly repository: LocalIndexRepository;
   private readonly embedder: Pick<Embedder, 'model' | 'dimensions'>;
+  private readonly health?: Pick<IndexHealth, 'warn'>;
   private readonly cacheBytes: number;
-  private readonly tenants: LRUCache<string, Tenant>;
+  private readonly tenants: LRUCache<string, CachedTenant>;
+  private readonly storing = new Set<Promise<void>>();
+  private thread?: ScanThread;
+  private isClosed = false;
+  private handles = 0;
 
-  constructor({ repository, embedder, cacheMb = 256 }: LocalIndexOptions) {
+  constructor({ repository, embedder, cacheMb = 256, health }: LocalIndexOptions) {
     this.repository = repository;
     this.embedder = embedder;
+    this.health = health;
     this.cacheBytes = Math.ceil(cacheMb * 1024 * 1024);
-    this.tenants = new LRUCache({ maxSize: this.cacheBytes, sizeCalculation: ({ bytes }) => bytes + 1 });
+    this.tenants = new LRUCache({
+      maxSize: this.cacheBytes + 1,
+      sizeCalculation: ({ bytes }) => bytes + 1,
+      dispose: ({ tenant }, _key, reason) => {
+        if (reason !== 'set') void tenant.serialize(() => tenant.forget());
+      },
+    });
   }
 
   async ready(): Promise<void> {
@@ -80,17 +103,23 @@ export class LocalIndex implements PassageIndex {
 
   async search(botId: string, query: PassageQuery): Promise<PassageHit[]> {
     checkDimensions(query.vector, this.embedder.dimensions);
-    return this.rank(botId, this.embedder.model, query);
+    const { model } = this.embedder;
+    const candidates = await this.candidates({ botId, model }, query, query.signal);
+    return rescored(candidates, query, async (ids) => {
+      const vectors = await this.repository.readVectors(botId, model, ids);
+      return new Map(vectors.map(({ id, vector }) => [id, dot(query.vector, vector)]));
+    });
   }
 
   async searchWords(botId: string, { model }: KnownModel, query: WordQuery): Promise<PassageHit[]> {
-    const hits = await this.rank(botId, model, { ...query, vector: noVector });
-    return hits.filter(({ score }) => score > 0);
+    const candidates = await this.candidates({ botId, model }, query, query.signal);
+    return rescored(candidates, query, () => Promise.resolve(new Map<string, number>()));
   }
 
   async dropTenant(botId: string): Promise<void> {
     await this.repository.deletePointsOfBot(botId);
-    for (const key of this.tenants.keys()) if (key.startsWith(tenantKey(botId, ''))) this.tenants.delete(key);
+    for (const key of this.tenants.keys())
+      if (key.startsWith(tenantKey({ botId, model: '' }))) this.tenants.delete(key);
   }
 
   async dropModel(botId: string, { model }: KnownModel): Promise<void> {
@@ -101,177 +130,183 @@ export class LocalIndex implements PassageIndex {
     return this.repository.countPointsOfBot(botId);
   }
 
-  private async rank(botId: string, model: string, query: PassageQuery): Promise<PassageHit[]> {
-    const state = await this.repository.findTenantState(botId);
-    if (!state) return [];
-
-    const ranking = new HybridRanking(query);
-    await this.considerTenant(ranking, { botId, model }, state, query.signal);
-    return ranking.hits(eventLoopPauses());
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.all(this.storing);
+    await this.thread?.end();
   }
 
-  /** Reads the points from the cache, at least as new as `state`, or from the database when they exceed the cache. */
-  private async considerTenant(
-    ranking: HybridRanking,
+  /** Candidates of the current points. A thread that ends takes its points along: then another one reads them again. */
+  private async candidates(points: PointsOfBot, query: WordQuery, signal?: AbortSignal): Promise<Candidates> {
+    const state = await this.repository.findTenantState(points.botId);
+    if (!state) return { nearest: [], worded: [], points: 0 };
+    // Not the signal, which cannot be posted to a thread.
+    const { terms, tags, fileIds, limit, vector } = query as PassageQuery;
+    const find = () => this.find(points, state, { terms, tags, fileIds, limit, vector }, signal);
+    try {
+      return await find();
+    } catch (error) {
+      if (error instanceof ScanThreadEnded && !this.isClosed) return find();
+      throw error;
+    }
+  }
+
+  /** Scans the cached points, at least as new as `state`, or those in the database when they exceed the cache. */
+  private async find(
     points: PointsOfBot,
     state: TenantState,
+    query: ScanQuery,
     signal?: AbortSignal,
-  ): Promise<void> {
-    const key = tenantKey(points.botId, points.model);
-    const tenant = this.tenants.get(key) ?? new Tenant();
-    this.tenants.set(key, tenant);
-    const cached = await tenant.serialize(async () => {
+  ): Promise<Candidates> {
+    const key = tenantKey(points);
+    const tenant = this.tenants.get(key)?.tenant ?? new Tenant(++this.handles);
+    this.tenants.set(key, { tenant, bytes: tenant.bytes });
+    return tenant.serialize(async () => {
       await this.refresh(points, tenant, state);
-      // Snapshot, because the next refresh may run while a search iterates over the parts.
-      return tenant.tooLarge ? null : tenant.snapshot();
+      this.tenants.set(key, { tenant, bytes: tenant.bytes });
+      return tenant.tooLarge
+        ? this.scanStored(points, query, signal)
+        : tenant.thread!.call('search', tenant.handle, query);
     });
-    this.tenants.set(key, tenant);
-    if (cached) await considerAll(ranking, cached);
-    else await tenant.serialize(() => this.considerStored(ranking, points, signal));
   }
 
-  private async refresh({ botId, model }: PointsOfBot, tenant: Tenant, state: TenantState): Promise<void> {
+  private async refresh(points: PointsOfBot, tenant: Tenant, state: TenantState): Promise<void> {
+    const thread = this.running();
+    if (tenant.thread !== thread) tenant.moveTo(thread);
     if (tenant.revision >= state.revision) return;
-    const mayHoldRemoved = state.removedRevision > tenant.revision;
-    if (tenant.tooLarge && !mayHoldRemoved) return;
-    if (tenant.tooLarge) tenant.reset();
+    if (tenant.tooLarge && state.removedRevision <= tenant.revision) return;
+    if (tenant.tooLarge) tenant.moveTo(thread);
+    if (tenant.revision === 0) await this.readBlocks(points, tenant);
 
     // Removals first, so that removed points do not count against the cache limit.
-    if (mayHoldRemoved && tenant.size > 0) tenant.keepOnly(await this.repository.listPointIds(botId, model));
-    await this.repository.readPointsSince(botId, model, tenant.revision, async (points) => {
-      tenant.add(points);
+    if (state.removedRevision > tenant.revision && tenant.size.points > 0)
+      tenant.size = await thread.call('keepOnly', tenant.handle, await this.repository.readIds(points));
+    await this.repository.readPointsSince(points, tenant.revision, async (rows) => {
+      tenant.size = await thread.call('add', tenant.handle, rows);
       return tenant.bytes <= this.cacheBytes;
     });
+    tenant.size = await thread.call('settle', tenant.handle);
     if (tenant.bytes > this.cacheBytes) return tenant.giveUp(state.revision);
-    tenant.revision = state.revision;
+    tenant.revision = Math.max(tenant.revision, state.revision);
+    const { unstored, points: all } = tenant.size;
+    if (unstored >= Math.max(leastUnstored, shareUnstored * all)) this.storeBlocks(points, tenant);
   }
 
-  private async considerStored(
-    ranking: HybridRanking,
-    { botId, model }: PointsOfBot,
-    signal?: AbortSignal,
-  ): Promise<void> {
+  private async readBlocks(points: PointsOfBot, tenant: Tenant): Promise<void> {
+    try {
+      await this.repository.readBlocks(points, async (block, bytes, revision) => {
+        tenant.size = await tenant.thread!.call('addStored', tenant.handle, block, bytes);
+        tenant.revision = revision;
+        return tenant.bytes <= this.cacheBytes;
+      });
+    } catch (error) {
+      if (error instanceof ScanThreadEnded) throw error;
+      // Blocks are copies of the points, which are read instead.
+      this.health?.warn('stored blocks of the passage index cannot be read', { err: error });
+      tenant.moveTo(tenant.thread!);
+    }
+  }
+
+  /** In the background: a search does not wait for it. */
+  private storeBlocks(points: PointsOfBot, tenant: Tenant): void {
+    if (tenant.isStoring || this.isClosed) return;
+    tenant.isStoring = true;
+    // The first call to the thread is made at once: no search changes the points before it.
+    const work = this.storeBlocksNow(points, tenant)
+      .catch((error: unknown) => this.health?.warn('blocks of the passage index cannot be stored', { err: error }))
+      .finally(() => {
+        tenant.isStoring = false;
+        this.storing.delete(work);
+      });
+    this.storing.add(work);
+  }
+
+  private async storeBlocksNow(points: PointsOfBot, { thread, handle, revision, size }: Tenant): Promise<void> {
+    const blocks = await thread!.call('beginStoring', handle);
+    try {
+      const { unstored } = size;
+      await this.repository.storeBlocks(points, { revision, blocks, unstored }, (id) =>
+        thread!.call('bytesOf', handle, id),
+      );
+    } finally {
+      if (!thread!.hasEnded) await thread!.call('endStoring', handle);
+    }
+  }
+
+  private async scanStored(points: PointsOfBot, query: ScanQuery, signal?: AbortSignal): Promise<Candidates> {
     signal?.throwIfAborted();
-    await this.repository.readPointsSince(botId, model, 0, async (points) => {
-      signal?.throwIfAborted();
-      await considerAll(ranking, [{ block: PointBlock.of(points) }]);
-      return true;
-    });
+    const [thread, scan] = [this.running(), ++this.handles];
+    await thread.call('begin', scan, query);
+    try {
+      await this.repository.readPointsSince(points, 0, async (rows) => {
+        signal?.throwIfAborted();
+        await thread.call('consider', scan, rows);
+        return true;
+      });
+    } finally {
+      // `end` below finds nothing then.
+      if (signal?.aborted) await thread.call('end', scan);
+    }
+    return thread.call('end', scan);
+  }
+
+  private running(): ScanThread {
+    if (!this.thread || (this.thread.hasEnded && !this.isClosed)) this.thread = new ScanThread();
+    return this.thread;
   }
 }
 
-interface PointsOfBot {
-  botId: string;
-  model: string;
-}
-
-function tenantKey(botId: string, model: string): string {
+function tenantKey({ botId, model }: PointsOfBot): string {
   return `${botId}\n${model}`;
 }
 
-/** Block with its dead rows. Immutable: searches may be iterating over it. */
-interface Part {
-  block: PointBlock;
-  dead?: Uint8Array;
+/** A new object for each size: the cache does not look at the size of one that it has. */
+interface CachedTenant {
+  tenant: Tenant;
+  bytes: number;
 }
 
+const empty: TenantSize = { bytes: 0, points: 0, unstored: 0 };
+
+/** Points of a bot and model on the thread. */
 class Tenant {
-  bytes = 0;
+  thread?: ScanThread;
+  size = empty;
   revision = 0;
   tooLarge = false;
-  private readonly parts = new Set<PointBlock>();
-  private readonly deadRows = new Map<PointBlock, Uint8Array>();
-  private readonly blockOf = new Map<string, PointBlock>();
+  isStoring = false;
   private lastTask: Promise<unknown> = Promise.resolve();
 
-  get size(): number {
-    return this.blockOf.size;
+  constructor(readonly handle: number) {}
+
+  get bytes(): number {
+    return this.size.bytes;
   }
 
-  /** Mutex: one refresh at a time, and one search that reads from the database. */
-  async serialize<T>(work: () => Promise<T>): Promise<T> {
+  /** Mutex: one refresh and search at a time. */
+  async serialize<T>(work: () => T | Promise<T>): Promise<T> {
     const mine = this.lastTask.then(work);
     this.lastTask = mine.catch(() => undefined);
     return mine;
   }
 
-  snapshot(): Part[] {
-    return [...this.parts].map((block) => ({ block, dead: this.deadRows.get(block) }));
+  /** Without points, on this thread. */
+  moveTo(thread: ScanThread): void {
+    this.forget();
+    this.thread = thread;
   }
 
-  /** Adds points with unique ids. */
-  add(points: StoredPoint[]): void {
-    this.remove(points.map(({ id }) => id));
-    let block = PointBlock.of(points);
-    // Merges small blocks that were added one by one, each only with a block of at least its size.
-    for (let last = [...this.parts].at(-1); last && fitTogether(last, block); last = [...this.parts].at(-1)) {
-      block = PointBlock.of([...this.takeOut(last), ...block.points()]);
-    }
-    this.put(block);
-  }
-
-  keepOnly(ids: string[]): void {
-    const living = new Set(ids);
-    this.remove([...this.blockOf.keys()].filter((id) => !living.has(id)));
-  }
-
-  reset(): void {
-    this.parts.clear();
-    this.deadRows.clear();
-    this.blockOf.clear();
-    this.bytes = 0;
+  forget(): void {
+    this.size = empty;
     this.revision = 0;
     this.tooLarge = false;
+    // A thread that has ended holds nothing.
+    this.thread?.call('drop', this.handle).catch(() => undefined);
   }
 
   giveUp(revision: number): void {
-    this.reset();
+    this.forget();
     this.revision = revision;
     this.tooLarge = true;
-  }
-
-  private remove(ids: string[]): void {
-    const changed = new Map<PointBlock, Uint8Array>();
-    for (const id of ids) {
-      const block = this.blockOf.get(id);
-      if (!block) continue;
-      const dead = changed.get(block) ?? Uint8Array.from(this.deadRows.get(block) ?? new Uint8Array(block.size));
-      dead[block.ids.indexOf(id)] = 1;
-      changed.set(block, dead);
-      this.blockOf.delete(id);
-    }
-    for (const [block, dead] of changed) {
-      this.deadRows.set(block, dead);
-      const living = dead.filter((isDead) => !isDead).length;
-      if (living > block.size / 2) continue;
-      const points = this.takeOut(block);
-      if (points.length > 0) this.put(PointBlock.of(points));
-    }
-  }
-
-  private put(block: PointBlock): void {
-    this.parts.add(block);
-    this.bytes += block.bytes;
-    for (const id of block.ids) this.blockOf.set(id, block);
-  }
-
-  private takeOut(block: PointBlock): StoredPoint[] {
-    const points = block.points(this.deadRows.get(block));
-    this.parts.delete(block);
-    this.deadRows.delete(block);
-    this.bytes -= block.bytes;
-    return points;
-  }
-}
-
-function fitTogether(last: PointBlock, next: PointBlock): boolean {
-  return last.size <= next.size && last.size + next.size <= mostPointsInBlock;
-}
-
-async function considerAll(ranking: HybridRanking, parts: Part[]): Promise<void> {
-  const pause = eventLoopPauses();
-  for (const { block, dead } of parts) {
-    ranking.consider(block, dead);
-    await pause();
   }
 }

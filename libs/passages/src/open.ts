@@ -48,6 +48,7 @@ export async function openIndex(
       repository: new LocalIndexRepository(database),
       embedder: model,
       cacheMb: config.vectorCacheMb,
+      health,
     });
   // Lazy import: loading it takes 18 MB and a tenth of a second.
   const { QdrantIndex } = await import('./qdrant-index');

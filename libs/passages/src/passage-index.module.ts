@@ -19,7 +19,7 @@ import { embedder, passageIndex } from './tokens';
 
 /**
  * Embedder and passage index of a service. The local index stores its points in the service's own schema, whose first
- * migration must create `localIndexTables1795392000000`.
+ * migration must create `localIndexTables1795392000000`; `LocalIndexBlocks1797250000000` follows.
  */
 @Module({})
 export class PassageIndexModule {
@@ -41,7 +41,7 @@ export class PassageIndexModule {
           inject: [Database, embedder, IndexHealth],
         },
         PrepareIndex,
-        CloseEmbedder,
+        CloseIndexAndEmbedder,
       ],
       exports: [embedder, passageIndex, IndexHealth],
     };
@@ -75,10 +75,13 @@ class PrepareIndex implements OnApplicationBootstrap {
 }
 
 @Injectable()
-class CloseEmbedder implements OnApplicationShutdown {
-  constructor(@Inject(embedder) private readonly model: Embedder) {}
+class CloseIndexAndEmbedder implements OnApplicationShutdown {
+  constructor(
+    @Inject(passageIndex) private readonly index: PassageIndex,
+    @Inject(embedder) private readonly model: Embedder,
+  ) {}
 
-  onApplicationShutdown(): Promise<void> {
-    return this.model.close();
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.index.close?.(), this.model.close()]);
   }
 }

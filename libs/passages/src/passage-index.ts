@@ -80,4 +80,6 @@ export interface PassageIndex {
   dropModel(botId: string, model: KnownModel): Promise<void>;
   /** Number of the bot's points of all models, used to verify an erasure. */
   count(botId: string): Promise<number>;
+  /** Ends what runs beside requests. */
+  close?(): Promise<void>;
 }

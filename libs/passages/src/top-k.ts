@@ -15,6 +15,12 @@ export class TopK<Item> {
     if (this.entries.length >= 2 * this.limit) this.cut();
   }
 
+  /** Score of the last item that is kept; -Infinity while more fit. */
+  lowest(): number {
+    this.cut();
+    return this.threshold;
+  }
+
   ranked(): { item: Item; score: number }[] {
     this.cut();
     return this.entries;

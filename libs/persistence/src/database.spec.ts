@@ -122,6 +122,34 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual([]);
   });
 
+  it('reads bytes as they are, in many rows or none', async () => {
+    const read = (text: string, ...values: unknown[]) => test.database.transaction((tx) => tx.queryBytes(text, values));
+    const many = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251);
+
+    const rows = await read('SELECT bytes FROM unnest($1::bytea[]) AS item (bytes)', '{"\\\\x00ff", NULL, "\\\\x"}');
+    const large = await read(
+      `SELECT decode($1, 'base64') FROM generate_series(1, 3)`,
+      Buffer.from(many).toString('base64'),
+    );
+
+    expect(rows).toEqual([Uint8Array.of(0, 255), new Uint8Array(0), new Uint8Array(0)]);
+    expect(large).toEqual([many, many, many]);
+    await expect(read('SELECT $1::bytea WHERE $2 = 3', 'a', 4)).resolves.toEqual([]);
+    await expect(read('SELECT convert_to($1, $2)', "it's $2", 'utf8')).resolves.toEqual([
+      new Uint8Array(Buffer.from("it's $2")),
+    ]);
+  });
+
+  it('rolls back a transaction whose bytes cannot be read', async () => {
+    const failed = test.database.transaction(async (tx) => {
+      await tx.query(`INSERT INTO thing VALUES ('a')`);
+      await tx.queryBytes('SELECT nothing FROM nowhere', []);
+    });
+
+    await expect(failed).rejects.toThrow('relation "nowhere" does not exist');
+    await expect(namesIn(test.database)).resolves.toEqual([]);
+  });
+
   it('runs afterCommit actions after the commit of a transaction, in order', async () => {
     const actions: string[] = [];
 

@@ -9,7 +9,7 @@ import {
   ServiceDataSource,
   startOptions,
 } from './service-data-source';
-import { isRead, sendStatement } from './statement';
+import { copyColumn, isRead, sendStatement } from './statement';
 
 /** SQL executor: a repository takes it to run inside or outside a transaction. */
 export interface Sql {
@@ -30,6 +30,8 @@ export interface Sql {
 }
 
 export interface Transaction extends Sql {
+  /** Values of a statement with one column, of the type `bytea` and many bytes. Empty for NULL. */
+  queryBytes(text: string, values: readonly unknown[]): Promise<Uint8Array[]>;
   /** Runs once the commit is confirmed; skipped when the confirmation is lost. Must not throw. */
   afterCommit(action: () => void): void;
 }
@@ -225,6 +227,10 @@ class OpenTransaction implements Transaction {
 
   query<Row>(text: string, values?: readonly unknown[], name?: string, reading?: ColumnReading): Promise<Row[]> {
     return runQuery<Row>(this.client, text, values, { name, reading });
+  }
+
+  queryBytes(text: string, values: readonly unknown[]): Promise<Uint8Array[]> {
+    return copyColumn(this.client, text, values).catch(rethrow);
   }
 
   afterCommit(action: () => void): void {
