@@ -208,8 +208,8 @@ describe('a pool', () => {
 
     await pool.giveBack(child);
 
-    await child.ended;
     expect(pool.take()).not.toBe(child);
+    await child.ended;
   });
 
   it('ends a child of a pool after the idle timeout', async () => {

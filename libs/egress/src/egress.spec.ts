@@ -168,6 +168,23 @@ describe('a request', () => {
     expect(server.requests).toEqual([1, 1]);
   });
 
+  it.each([
+    ['says nothing about idle connections', ''],
+    ['would keep an idle connection for ten minutes', 'keep-alive: timeout=600\r\n'],
+  ])('closes a connection that was idle for 4 s when the server %s', async (_, header) => {
+    fakeClock('setTimeout', 'clearTimeout');
+    const server = await rawServer((socket) => socket.write(okResponse.replace('\r\n\r\n', `\r\n${header}\r\n`)));
+    const [client, other] = [clientOf(), clientOf()];
+    await leaveIdleConnection(client, server.url);
+
+    jest.advanceTimersByTime(3_999);
+    await other.post(server.url, request);
+    expect(server.sockets[0]!.destroyed).toBe(false);
+    jest.advanceTimersByTime(1);
+
+    await closed(server.sockets[0]!);
+  });
+
   it('opens at most 50 connections to one server', async () => {
     const waiting: Socket[] = [];
     const server = await rawServer((socket) => waiting.push(socket));
