@@ -9,11 +9,11 @@ const leaseOf = (key: string): LeaseOf => ({ queue: 'probe', key, lease: 'lease'
 /** Leases, and a database that answers as the test says. */
 function setUp() {
   const renewed: string[][] = [];
-  const database = { isAway: false, answerMs: 0, lost: [] as string[] };
+  const database = { isAway: false, answers: Promise.resolve(), lost: [] as string[] };
   const renewLeases = async (held: LeaseOf[]) => {
     if (database.isAway) throw new Error('The database has gone.');
     renewed.push(held.map(({ key }) => key));
-    if (database.answerMs > 0) await new Promise((resolve) => setTimeout(resolve, database.answerMs));
+    await database.answers;
     return held.filter(({ key }) => database.lost.includes(key));
   };
   const leases = new Leases({ renewLeases } as unknown as WorkRepository, createLogger('test', 'silent'));
@@ -67,8 +67,11 @@ it('counts a lease from the sending of its renewal, however late the answer is',
   const { leases, hold, database } = setUp();
   const held = hold('a');
   const beatMs = leaseMs / 3;
-  database.answerMs = beatMs;
+  let answer!: () => void;
+  database.answers = new Promise((resolve) => (answer = resolve));
   await pass(2 * beatMs);
+  answer();
+  await pass(0);
   database.isAway = true;
 
   await pass(2 * beatMs - 1);

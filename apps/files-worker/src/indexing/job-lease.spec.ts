@@ -77,7 +77,7 @@ it('repeats a request without limit while the server is busy, after the pause th
 
 it('asks a busy server again after a minute, however long it asks to wait', async () => {
   const pauses: (number | undefined)[] = [];
-  const sleep = jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => void pauses.push(ms) as never);
+  const sleep = jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => void pauses.push(ms));
   const { lease } = opened;
   const busyFor = [59_999, 60_000, 60_001, 86_400_000];
 

@@ -233,8 +233,8 @@ describe('versions of a bot', () => {
 
 it('ends the key of code five minutes after other code is deployed, and deletes it at a later deployment', async () => {
   const { id, update, versions } = await newBot('one');
-  const [{ id: version }] = (await versions()) as [{ id: string }];
-  const deployed = { ownerId: id, workspaceId: alice.workspaceId, version };
+  const version = (await versions())[0]!.id;
+  const deployed = { ownerId: id, workspaceId: alice.workspaceId, version, revision: version };
   const keys = () =>
     api.sql<{ seconds: number | null }>(
       'SELECT extract(epoch FROM valid_until - now())::float8 AS seconds FROM admin.token WHERE bot_id = $1',

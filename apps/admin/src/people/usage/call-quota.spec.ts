@@ -16,7 +16,7 @@ it.each([
   [4, false],
   [5, true],
   [6, true],
-])('says of %d calls under a quota of five whether they use it up: %s', async (used, isUsedUp) => {
+])('regards a quota of five calls after %d calls as used up: %s', async (used, isUsedUp) => {
   expect(await open(5, used).quota.isUsedUp('workspace')).toBe(isUsedUp);
 });
 
