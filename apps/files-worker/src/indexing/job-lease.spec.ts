@@ -28,6 +28,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   opened.lease.stop();
+  jest.restoreAllMocks();
   jest.useRealTimers();
 });
 
@@ -77,7 +78,7 @@ it('repeats a request without limit while the server is busy, after the pause th
 
 it('asks a busy server again after a minute, however long it asks to wait', async () => {
   const pauses: (number | undefined)[] = [];
-  const sleep = jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => void pauses.push(ms));
+  jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => void pauses.push(ms));
   const { lease } = opened;
   const busyFor = [59_999, 60_000, 60_001, 86_400_000];
 
@@ -87,7 +88,6 @@ it('asks a busy server again after a minute, however long it asks to wait', asyn
   });
 
   expect(pauses).toEqual([59_999, 60_000, 60_000, 60_000]);
-  sleep.mockRestore();
 });
 
 it('does not repeat a request that failed otherwise, and none of work that was aborted', async () => {
