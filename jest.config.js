@@ -30,6 +30,8 @@ const config = {
   maxWorkers: availableParallelism() + 1,
   // A new worker loads all packages again.
   workerIdleMemoryLimit: '1GB',
+  // On a busy machine, the end of a process alone takes longer than the 500 ms after which jest reports an open handle.
+  workerGracefulExitTimeout: 10_000,
   // Tests run in the context of Node's own code, which needs the real one.
   fakeTimers: { doNotFake: ['nextTick'] },
   // Ends tests that wait for an event that never comes. Speed is measured by `bench/`.

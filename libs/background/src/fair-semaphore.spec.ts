@@ -49,6 +49,16 @@ it('gives a free slot to the tenant with the fewest running tasks, not to the fi
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'a4']);
 });
 
+it('gives a free slot to the tenant with fewer running tasks, although it began its last one later', async () => {
+  const { begun, run, end, settled } = workplace({ size: 4, maxEach: 3 });
+  ['a1', 'a2', 'c1', 'b1', 'a3', 'b2'].forEach((name) => void run(name));
+  await settled();
+
+  await end('c1');
+
+  expect(begun).toEqual(['a1', 'a2', 'c1', 'b1', 'b2']);
+});
+
 it('alternates between tenants with equally many running tasks', async () => {
   const { begun, run, end, settled } = workplace({ size: 1, maxEach: 1 });
   ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].forEach((name) => void run(name));

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants, getPriority } from 'node:os';
+import os, { constants, getPriority } from 'node:os';
 import { workerFile } from '@parley/background/worker-file';
 import { waitFor } from '@parley/testing/wait-for';
 import { ChildPool } from './child-pool';
@@ -208,8 +208,8 @@ describe('a pool', () => {
 
     await pool.giveBack(child);
 
-    await child.ended;
     expect(pool.take()).not.toBe(child);
+    await child.ended;
   });
 
   it('ends a child of a pool after the idle timeout', async () => {
@@ -242,7 +242,10 @@ describe('a processor timer', () => {
     usedMs = 5_000;
     jest.useFakeTimers();
   });
-  afterEach(() => jest.useRealTimers());
+  afterEach(() => {
+    jest.restoreAllMocks();
+    jest.useRealTimers();
+  });
 
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
@@ -260,6 +263,21 @@ describe('a processor timer', () => {
 
     expect(onElapsed).toHaveBeenCalledTimes(1);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('looks again before all processors together could use up the rest of the processor time', async () => {
+    jest.spyOn(os, 'availableParallelism').mockReturnValue(4);
+    const onElapsed = jest.fn();
+    const timer = new ProcessorTimer(() => Promise.resolve(usedMs), 1_000, onElapsed);
+    timer.start();
+    await pass(0);
+    usedMs! += 1_000;
+
+    await pass(249);
+    expect(onElapsed).not.toHaveBeenCalled();
+    await pass(1);
+
+    expect(onElapsed).toHaveBeenCalledTimes(1);
   });
 
   it('counts extensions of processor time', async () => {

@@ -129,6 +129,19 @@ it('begins a task again when a warm child is killed before it has the content', 
   expect((await done).result).toBe(30_000_000);
 });
 
+it('fails a task whose warm child is killed after it has begun, and does not begin it again', async () => {
+  open();
+  const first = await pid();
+  const take = jest.spyOn(tasks['pool'], 'take');
+
+  const failed = expect(run('hang')).rejects.toMatchObject({ failure: 'outage' });
+  await waitFor(() => take.mock.results.some(({ value }) => tasks['running'].get(value)?.hasStarted));
+  process.kill(first, 'SIGKILL');
+
+  await failed;
+  expect(take).toHaveBeenCalledTimes(1);
+});
+
 it('alternates between tenants, and refuses the tasks of a tenant that has too many', async () => {
   open({ maxWaitingEach: 2, processorMs: 300 });
   const order: string[] = [];

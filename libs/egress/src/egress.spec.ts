@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { freePort } from '@parley/testing/free-port';
 import { LoopbackServer, json } from '@parley/testing/loopback-server';
 import { waitFor } from '@parley/testing/wait-for';
@@ -15,6 +16,7 @@ const megabyte = Buffer.alloc(1_000_000, 'x');
 
 const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
+  realClock();
   for (const each of opened.splice(0).reverse()) await each.close();
 });
 
@@ -103,6 +105,18 @@ async function closed(socket: Socket): Promise<void> {
   await waitFor(() => socket.destroyed);
 }
 
+/** Advances the fake clock to the end of the time limit: the request runs until then, and not longer. */
+async function endsAtTimeLimit(response: Promise<unknown>): Promise<void> {
+  const onError = jest.fn();
+  response.catch(onError);
+  jest.advanceTimersByTime(shortTimeoutMs - 1);
+  await nextTurn();
+  expect(onError).not.toHaveBeenCalled();
+
+  jest.advanceTimersByTime(1);
+  await expect(response).rejects.toThrow(RequestTimedOut);
+}
+
 it('offers HTTP/1.1 only, so that a connection carries one request at a time', async () => {
   let hello = '';
   const server = createServer((socket) =>
@@ -152,6 +166,23 @@ describe('a request', () => {
     await client.post(server.url, request);
 
     expect(server.requests).toEqual([1, 1]);
+  });
+
+  it.each([
+    ['says nothing about idle connections', ''],
+    ['would keep an idle connection for ten minutes', 'keep-alive: timeout=600\r\n'],
+  ])('closes a connection that was idle for 4 s when the server %s', async (_, header) => {
+    fakeClock('setTimeout', 'clearTimeout');
+    const server = await rawServer((socket) => socket.write(okResponse.replace('\r\n\r\n', `\r\n${header}\r\n`)));
+    const [client, other] = [clientOf(), clientOf()];
+    await leaveIdleConnection(client, server.url);
+
+    jest.advanceTimersByTime(3_999);
+    await other.post(server.url, request);
+    expect(server.sockets[0]!.destroyed).toBe(false);
+    jest.advanceTimersByTime(1);
+
+    await closed(server.sockets[0]!);
   });
 
   it('opens at most 50 connections to one server', async () => {
@@ -423,15 +454,21 @@ describe('a hostile server', () => {
     ['a body', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n'],
     ['informational responses', 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 103 Early Hints\r\nx-name: '],
   ])('cuts off a server at the time limit when it sends %s slowly', async (_, start) => {
+    fakeClock('setTimeout', 'clearTimeout');
+    let drops = 0;
     const server = await rawServer((socket) => {
       socket.write(start);
-      const drip = setInterval(() => start && socket.write('x'), 10);
+      const drip = setInterval(() => {
+        drops += 1;
+        if (start) socket.write('x');
+      }, 10);
       socket.on('close', () => clearInterval(drip));
     });
 
     const response = clientOf().post(server.url, { ...request, timeoutMs: shortTimeoutMs });
+    await waitFor(() => drops > 3);
 
-    await expect(response).rejects.toThrow(RequestTimedOut);
+    await endsAtTimeLimit(response);
     await closed(server.sockets[0]!);
   });
 
@@ -440,10 +477,12 @@ describe('a hostile server', () => {
     const client = clientOf();
     const holding = Array.from({ length: 50 }, () => client.post(server.url, request).catch((error: unknown) => error));
     await waitFor(() => server.requests.length === 50);
+    fakeClock('setTimeout', 'clearTimeout');
 
     const response = client.post(server.url, { ...request, timeoutMs: shortTimeoutMs });
 
-    await expect(response).rejects.toThrow(RequestTimedOut);
+    await endsAtTimeLimit(response);
+    realClock();
     await client.close();
     expect(await Promise.all(holding)).toEqual(Array.from({ length: 50 }, () => expect.any(RequestFailed)));
   });
@@ -563,10 +602,14 @@ describe('a failed connection', () => {
   });
 
   it('ends a request at the time limit while the name is being resolved', async () => {
-    const client = clientOf({ resolve: () => new Promise(() => undefined) });
+    fakeClock('setTimeout', 'clearTimeout');
+    const resolve = jest.fn(() => new Promise<never>(() => undefined));
+    const client = clientOf({ resolve });
 
     const response = client.post('http://bot.example.org/', { ...request, timeoutMs: shortTimeoutMs });
+    await waitFor(() => resolve.mock.calls.length === 1);
 
+    await endsAtTimeLimit(response);
     await expect(response).rejects.toThrow('http://bot.example.org gave no complete response within 200 ms.');
   });
 

@@ -110,6 +110,12 @@ describe('A transaction', () => {
     await expect(namesIn(test.database)).resolves.toEqual(['a', 'b']);
   });
 
+  it('lets Postgres end a transaction that its client has left open for a minute, and release its locks', async () => {
+    const settings = await test.database.transaction((tx) => tx.query('SHOW idle_in_transaction_session_timeout'));
+
+    expect(settings).toEqual([{ idle_in_transaction_session_timeout: '1min' }]);
+  });
+
   it('rolls back a transaction and rethrows when its work throws', async () => {
     const reason = new Error('No.');
 

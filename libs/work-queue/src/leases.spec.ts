@@ -9,11 +9,12 @@ const leaseOf = (key: string): LeaseOf => ({ queue: 'probe', key, lease: 'lease'
 /** Leases, and a database that answers as the test says. */
 function setUp() {
   const renewed: string[][] = [];
-  const database = { isAway: false, lost: [] as string[] };
-  const renewLeases = (held: LeaseOf[]) => {
-    if (database.isAway) return Promise.reject(new Error('The database has gone.'));
+  const database = { isAway: false, answers: Promise.resolve(), lost: [] as string[] };
+  const renewLeases = async (held: LeaseOf[]) => {
+    if (database.isAway) throw new Error('The database has gone.');
     renewed.push(held.map(({ key }) => key));
-    return Promise.resolve(held.filter(({ key }) => database.lost.includes(key)));
+    await database.answers;
+    return held.filter(({ key }) => database.lost.includes(key));
   };
   const leases = new Leases({ renewLeases } as unknown as WorkRepository, createLogger('test', 'silent'));
   const hold = (key: string, ms = leaseMs) => leases.hold(leaseOf(key), ms, performance.now());
@@ -55,6 +56,25 @@ it('aborts work at the end of its lease while the database is away, and not befo
   database.isAway = true;
 
   await pass(leaseMs - 1);
+  expect(reasonOf(held)).toBeUndefined();
+  await pass(1);
+
+  expect(reasonOf(held)).toEqual(expect.any(LeaseLost));
+  await leases.stop();
+});
+
+it('counts a lease from the sending of its renewal, however late the answer is', async () => {
+  const { leases, hold, database } = setUp();
+  const held = hold('a');
+  const beatMs = leaseMs / 3;
+  let answer!: () => void;
+  database.answers = new Promise((resolve) => (answer = resolve));
+  await pass(2 * beatMs);
+  answer();
+  await pass(0);
+  database.isAway = true;
+
+  await pass(2 * beatMs - 1);
   expect(reasonOf(held)).toBeUndefined();
   await pass(1);
 

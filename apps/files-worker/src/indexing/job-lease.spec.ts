@@ -1,3 +1,4 @@
+import timers from 'node:timers/promises';
 import { createLogger } from '@parley/logging/logger';
 import { ServerBusy } from '@parley/openai/server-errors';
 import { JobLease, JobLost } from './job-lease';
@@ -27,6 +28,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   opened.lease.stop();
+  jest.restoreAllMocks();
   jest.useRealTimers();
 });
 
@@ -72,6 +74,20 @@ it('repeats a request without limit while the server is busy, after the pause th
   });
 
   await expect(answer).resolves.toBe('answer');
+});
+
+it('asks a busy server again after a minute, however long it asks to wait', async () => {
+  const pauses: (number | undefined)[] = [];
+  jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => void pauses.push(ms));
+  const { lease } = opened;
+  const busyFor = [59_999, 60_000, 60_001, 86_400_000];
+
+  await lease.whenFree(async () => {
+    const retryAfterMs = busyFor[pauses.length];
+    if (retryAfterMs !== undefined) throw new ServerBusy('slow down', retryAfterMs);
+  });
+
+  expect(pauses).toEqual([59_999, 60_000, 60_000, 60_000]);
 });
 
 it('does not repeat a request that failed otherwise, and none of work that was aborted', async () => {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import { TextDownloadLimiter } from './text-download.limiter';
 
 function newResponse() {
@@ -7,6 +8,8 @@ function newResponse() {
 }
 
 describe('text downloads', () => {
+  afterEach(realClock);
+
   it('limits text downloads to four at a time, and rejects further ones with 503 and Retry-After', () => {
     const texts = new TextDownloadLimiter();
     const responses = Array.from({ length: 4 }, newResponse);
@@ -31,5 +34,24 @@ describe('text downloads', () => {
     const response = newResponse();
     expect(() => texts.admit(response)).not.toThrow();
     response.emit('close');
+  });
+
+  it('closes the connection of a client that has not read a text within two minutes', () => {
+    fakeClock('setTimeout', 'clearTimeout');
+    const texts = new TextDownloadLimiter();
+    const [slow, quick] = [newResponse(), newResponse()].map((response) => {
+      const destroy = jest.fn(() => response.emit('close'));
+      return Object.assign(response, { destroy });
+    });
+    texts.admit(slow!);
+    texts.admit(quick!);
+    quick!.emit('close');
+
+    jest.advanceTimersByTime(119_999);
+    expect(slow!.destroy).not.toHaveBeenCalled();
+    jest.advanceTimersByTime(1);
+
+    expect(slow!.destroy).toHaveBeenCalledTimes(1);
+    expect(quick!.destroy).not.toHaveBeenCalled();
   });
 });

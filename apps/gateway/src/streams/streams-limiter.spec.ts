@@ -45,3 +45,17 @@ it('counts no stream whose authorization or opening fails', async () => {
 
   await expect(limiter.enter(() => Promise.resolve(listenerOf(1)), open)).resolves.toEqual(expect.any(Function));
 });
+
+it.each([
+  ['a twentieth of the streams of a gateway', 1_000, 50],
+  ['twenty streams of a small gateway', 100, 20],
+])('gives the users of one bot %s, and other bots the rest', async (_share, listenMaxStreams, share) => {
+  const limiter = limiterOf(listenMaxStreams);
+  const enter = (botId: string, user: number) =>
+    limiter.enter(() => Promise.resolve({ ...listenerOf(user), botId }), open);
+
+  for (let user = 0; user < share; user += 1) await enter('one', user);
+
+  await expect(enter('one', share)).rejects.toMatchObject(refused);
+  await expect(enter('other', 0)).resolves.toEqual(expect.any(Function));
+});

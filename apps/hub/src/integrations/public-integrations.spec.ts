@@ -402,6 +402,24 @@ describe('paging', () => {
     },
   );
 
+  it('keeps former counters as long as a token that reads them is valid, and an hour longer', async () => {
+    const { id } = await publish(newWord());
+    for (const views of [1, 2, 4]) await repository().addViews(new Map([[id, views]]));
+    const counters = () =>
+      api.sql('SELECT views FROM hub.integration_counter WHERE integration_id = $1 ORDER BY valid_from', [id]);
+    const closeBefore = (views: number, time: string) =>
+      api.sql(
+        `UPDATE hub.integration_counter SET closed_at = now() - $3::interval WHERE integration_id = $1 AND views = $2`,
+        [id, views, time],
+      );
+    await closeBefore(1, '25 h 1 min');
+    await closeBefore(3, '24 h 59 min');
+
+    await repository().deleteClosed();
+
+    expect(await counters()).toEqual([{ views: '3' }, { views: '7' }]);
+  });
+
   it('rejects the token of one list of public integrations in another list', async () => {
     await publish(newWord());
     const { meta } = await bob.client.listPublicIntegrations({ limit: 1 });

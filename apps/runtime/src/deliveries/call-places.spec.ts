@@ -1,9 +1,12 @@
+import { cacheClock } from '@parley/testing/cache-clock';
 import { RuntimeConfig } from '../config';
 import { CallPlacesLimiter } from './call-places.limiter';
 
 const limiter = (places: number) =>
   new CallPlacesLimiter(Object.assign(new RuntimeConfig(), { deliveriesConcurrency: places }));
 const bot = (workspaceId: string, name = 'bot') => ({ botId: `${workspaceId} ${name}`, workspaceId });
+
+afterEach(() => void jest.restoreAllMocks());
 
 /** Enters until there is no place. */
 function fill(places: CallPlacesLimiter, workspaceId: string): (() => void)[] {
@@ -51,6 +54,23 @@ it('gives a bot that did not answer three times in a row one slot, until it answ
   places.noteAnswer(hanging.botId, true);
   expect(places.enter(hanging)).toBeDefined();
   first!();
+});
+
+it('gives a bot several slots again ten minutes after the last call that it did not answer', () => {
+  const { pass } = cacheClock();
+  const places = limiter(100);
+  const hanging = bot('a');
+  places.enter(hanging);
+  for (let count = 0; count < 3; count += 1) {
+    pass(60_000);
+    places.noteAnswer(hanging.botId, false);
+  }
+
+  pass(10 * 60_000);
+  expect(places.enter(hanging)).toBeUndefined();
+  pass(1);
+
+  expect(places.enter(hanging)).toBeDefined();
 });
 
 it('holds a bot whose code pauses, until it changes', () => {

@@ -1,8 +1,10 @@
 import { SecretKeys } from '@parley/secrets/secret-keys';
+import { newToken } from '@parley/secrets/token';
 import { UrlSignature } from '@parley/secrets/url-signature';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { GatewayModule } from '../../../../gateway/src/gateway.module';
 import { AdminModule } from '../../admin.module';
+import { CodeRepository } from '../code/code.repository';
 
 let api: PublicApi;
 let alice: Account;
@@ -227,6 +229,28 @@ describe('versions of a bot', () => {
       { ...common, action: 'DEPLOY_BOT', operation: 'admin.botVersions.deploy' },
     ]);
   });
+});
+
+it('ends the key of code five minutes after other code is deployed, and deletes it at a later deployment', async () => {
+  const { id, update, versions } = await newBot('one');
+  const version = (await versions())[0]!.id;
+  const deployed = { ownerId: id, workspaceId: alice.workspaceId, version, revision: version };
+  const keys = () =>
+    api.sql<{ seconds: number | null }>(
+      'SELECT extract(epoch FROM valid_until - now())::float8 AS seconds FROM admin.token WHERE bot_id = $1',
+      [id],
+    );
+  await api.apps[1]!.get(CodeRepository, { strict: false }).storeBotKey(deployed, newToken('bak'));
+  expect(await keys()).toEqual([{ seconds: null }]);
+
+  await update('two');
+  const [ending] = await keys();
+  await api.sql('UPDATE admin.token SET valid_until = now() WHERE bot_id = $1', [id]);
+  await update('three');
+
+  expect(ending!.seconds).toBeGreaterThan(4 * 60);
+  expect(ending!.seconds).toBeLessThanOrEqual(5 * 60);
+  expect(await keys()).toEqual([]);
 });
 
 describe('the URL of a version', () => {
