@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import { contextLevels, embeddedTexts } from '@parley/file-store/embedded-texts';
-import { blobOf, type FileEntity } from '@parley/file-store/file.entity';
-import type { TakenJob } from '@parley/file-store/jobs.repository';
-import { type ContentVersion, PassagesRepository } from '@parley/file-store/passages.repository';
-import { blobStore } from '@parley/file-store/tokens';
+import { contextLevels, embeddedTexts } from '../../../files/src/store/embedded-texts';
+import { blobOf, type FileEntity } from '../../../files/src/store/file.entity';
+import type { TakenJob } from '../../../files/src/store/jobs.repository';
+import { type ContentVersion, PassagesRepository } from '../../../files/src/store/passages.repository';
+import { blobStore } from '../../../files/src/store/tokens';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { inSpan, type SpanStart, stepsInSpans } from '@parley/tracing/tracing';

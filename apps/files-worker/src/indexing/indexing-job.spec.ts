@@ -1,6 +1,6 @@
 import { unavailable } from '@parley/contracts/errors';
 import { UnreadableDocument } from '@parley/documents/block';
-import type { TakenJob } from '@parley/file-store/jobs.repository';
+import type { TakenJob } from '../../../files/src/store/jobs.repository';
 import { createLogger } from '@parley/logging/logger';
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
 import { FilesWorkerConfig } from '../config';

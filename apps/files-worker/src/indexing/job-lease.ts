@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IndexingStage } from '@parley/contracts/indexing-work';
-import type { JobsRepository } from '@parley/file-store/jobs.repository';
-import type { ContentVersion } from '@parley/file-store/passages.repository';
+import type { JobsRepository } from '../../../files/src/store/jobs.repository';
+import type { ContentVersion } from '../../../files/src/store/passages.repository';
 import { ServerBusy } from '@parley/openai/server-errors';
 import type { Platform } from '@parley/service/platform';
 

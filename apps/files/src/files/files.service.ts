@@ -18,12 +18,12 @@ import {
 } from '@parley/contracts/files';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database } from '@parley/persistence/database';
-import { type FileEntity, type FileWithJob, toFile } from '@parley/file-store/file.entity';
-import { fileScopeOf } from '@parley/file-store/file-scope';
-import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
-import { FilesRepository } from '@parley/file-store/files.repository';
+import { type FileEntity, type FileWithJob, toFile } from '../store/file.entity';
+import { fileScopeOf } from '../store/file-scope';
+import { FileTagsRepository } from '../store/file-tags.repository';
+import { FilesRepository } from '../store/files.repository';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
+import { cleanupQueue, cleanupsOf } from '../store/cleanup-queue';
 import { ContentUrlsService } from '../content/content-urls.service';
 import { IndexingWorkService } from '../indexing-work/indexing-work.service';
 import { contentTypeOf } from './content-type';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IndexingOptions } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
-import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { JobsRepository } from '../store/jobs.repository';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';

@@ -5,7 +5,7 @@ import { files } from '@parley/contracts/files';
 import type { SearchFiles } from '@parley/contracts/passage-search';
 import { contentHold } from '@parley/persistence/content-hold';
 import { Database } from '@parley/persistence/database';
-import { passageId, PassagesRepository } from '@parley/file-store/passages.repository';
+import { passageId, PassagesRepository } from '../store/passages.repository';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
 import type { PassageIndex } from '@parley/passages/passage-index';

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
-import { cleanupQueue } from '@parley/file-store/cleanup-queue';
-import { blobFolder, blobKey, type FileRef } from '@parley/file-store/file.entity';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { PassagesRepository } from '@parley/file-store/passages.repository';
-import { blobStore } from '@parley/file-store/tokens';
-import { UploadsRepository } from '@parley/file-store/uploads.repository';
+import { cleanupQueue } from '../store/cleanup-queue';
+import { blobFolder, blobKey, type FileRef } from '../store/file.entity';
+import { FilesRepository } from '../store/files.repository';
+import { PassagesRepository } from '../store/passages.repository';
+import { blobStore } from '../store/tokens';
+import { UploadsRepository } from '../store/uploads.repository';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
 import { mayRemoveContent } from '@parley/persistence/content-hold';
