@@ -195,14 +195,14 @@ describe.each(['before the next ANALYZE', 'with statistics'])('with a long queue
   });
 
   it('takes one job without reading the others of a long queue', async () => {
-    const rows = await rowsFor(async () => expect(await jobs.takeNext('worker')).toMatchObject({ attempts: 1 }));
+    const rows = await rowsFor(async () => expect(await jobs.claimNext('worker')).toMatchObject({ attempt: 1 }));
 
     expect(rows).toBeLessThan(200);
   });
 
   it('reads each job once for the sweeper and the list of stuck files', async () => {
     const rows = await rowsFor(async () => {
-      expect(await test.database.transaction((tx) => jobs.takeStalled(tx))).toEqual([]);
+      expect(await test.database.transaction((tx) => jobs.releaseStalledJobs(tx))).toEqual([]);
       expect(await jobs.deleteSuperseded(test.database)).toEqual([]);
       expect(await work.listStuckFiles({})).toEqual({ files: [] });
     });

@@ -50,7 +50,7 @@ export class IndexingService {
   })
   announceStalled(): Promise<void> {
     return this.database.transaction(async (tx) => {
-      await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
+      await this.outbox.addAll(tx, fileUploaded, await this.jobs.releaseStalledJobs(tx));
     });
   }
 

@@ -77,10 +77,10 @@ const lapse = (id: string) =>
 
 async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fail'): Promise<void> {
   const version = await versionOf(bot, fileId);
-  const job = (await jobs.takeNextOfBot(bot.id, 'player'))!;
+  const job = (await jobs.claimNextOfBot(bot.id, 'player'))!;
   await writePassage(version, `passage of ${version.contentVersion}`);
   await sql.transaction(async (tx) => {
-    await jobs.deleteLeasedJob(tx, version, job.lease);
+    await jobs.finishJob(tx, job);
     if (outcome === 'finish') await files.finishIndexing(tx, fileId, version.contentVersion);
     else await files.failIndexing(tx, fileId, version.contentVersion, 'no text found');
     await work.add(tx, cleanupQueue, cleanupsOf(version));
@@ -391,7 +391,7 @@ describe('the sweeper', () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
     const version = await versionOf(bot, file.id);
-    await jobs.takeNextOfBot(bot.id, 'vanished');
+    await jobs.claimNextOfBot(bot.id, 'vanished');
     await bot.upsert({ key: 'a', size: 1 });
     await waitFor(
       () => waitingOf(bot),
