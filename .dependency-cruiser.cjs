@@ -91,8 +91,8 @@ module.exports = {
     ),
     forbid(
       'only-one-adapter-knows-qdrant',
-      'The passage index is a port; its Qdrant adapter is libs/passages/src/qdrant-index.ts.',
-      { pathNot: '^libs/passages/src/qdrant-index[.]ts$' },
+      'The passage index is a port; its Qdrant adapter is libs/passages/src/qdrant-index.ts, with the requests and points beside it.',
+      { pathNot: '^libs/passages/src/qdrant-(index|points|requests)[.]ts$' },
       { path: npm('@qdrant') },
     ),
     forbid(
