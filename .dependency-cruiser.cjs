@@ -5,6 +5,8 @@ const behaviour = '[.]behaviour[.]ts$';
 /** `<app>.module.ts`, and not those of its families beside it. */
 const appModule = '^apps/([^/]+)/src/\\1[.]module[.]ts$';
 const appConfig = '^apps/[^/]+/src/config[.]ts$';
+/** Schema `files`: the files service and its worker are two processes of one service. */
+const storeOfFiles = '^apps/files/src/store/';
 
 /** Matches a package in node_modules, and its types in `@types`. */
 const npm = (...names) => `node_modules/(@types/)?(${names.join('|')})/`;
@@ -15,15 +17,15 @@ module.exports = {
   forbidden: [
     forbid(
       'apps-know-no-other-app',
-      'Apps call each other over the bus. Code of two apps belongs in a library.',
+      'Apps call each other over the bus. Code of two apps belongs in a library; the store of files has a rule of its own.',
       { path: '^apps/([^/]+)/', pathNot: ['^apps/(standalone|cli)/', spec, '^apps/[^/]+/src/test/'] },
-      { path: '^apps/', pathNot: '^apps/$1/' },
+      { path: '^apps/', pathNot: ['^apps/$1/', storeOfFiles] },
     ),
     forbid(
       'other-apps-only-by-module',
       'Commands and tests may import only the module and the config of another app.',
       { path: '^apps/([^/]+)/', pathNot: '^apps/standalone/' },
-      { path: '^apps/', pathNot: ['^apps/$1/', appModule, appConfig] },
+      { path: '^apps/', pathNot: ['^apps/$1/', appModule, appConfig, storeOfFiles] },
     ),
     forbid(
       'standalone-boots-apps-by-module',
@@ -89,8 +91,8 @@ module.exports = {
     ),
     forbid(
       'only-one-adapter-knows-qdrant',
-      'The passage index is a port; its Qdrant adapter is libs/passages/src/qdrant-index.ts.',
-      { pathNot: '^libs/passages/src/qdrant-index[.]ts$' },
+      'The passage index is a port; its Qdrant adapter is libs/passages/src/qdrant-index.ts, with the requests and points beside it.',
+      { pathNot: '^libs/passages/src/qdrant-(index|points|requests)[.]ts$' },
       { path: npm('@qdrant') },
     ),
     forbid(
@@ -124,10 +126,16 @@ module.exports = {
       { path: '[.]repository[.]ts$' },
     ),
     forbid(
-      'only-files-know-the-file-store',
+      'only-files-and-its-worker-know-the-store-of-files',
       'The schema `files` belongs to the files service and its worker.',
-      { path: '^(apps|libs)/', pathNot: ['^apps/(files|files-worker)/', '^libs/file-store/'] },
-      { path: '^libs/file-store/' },
+      { pathNot: '^apps/(files|files-worker)/' },
+      { path: storeOfFiles },
+    ),
+    forbid(
+      'the-store-of-files-knows-no-resource',
+      'The worker imports the store, and nothing else of the files service.',
+      { path: storeOfFiles },
+      { path: '^apps/files/', pathNot: storeOfFiles },
     ),
     forbid(
       'the-checker-knows-nothing-of-ours',

@@ -1,5 +1,5 @@
 import { Env, text } from '@parley/config/config';
-import { FileStoreConfig } from '@parley/file-store/config';
+import { FileStoreConfig } from '../../files/src/store/config';
 
 export class FilesWorkerConfig extends FileStoreConfig {
   /** Attempts after which a file becomes `indexing_failed`. Tests choose another number. */

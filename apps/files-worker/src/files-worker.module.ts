@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { filesWorkerApp } from '@parley/contracts/apps/files';
 import { filesWorkAdded } from '@parley/contracts/files';
-import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
+import { FileStoreModule, filesDatabase } from '../../files/src/store/file-store.module';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';

@@ -1,5 +1,5 @@
 import { Env, integer, url } from '@parley/config/config';
-import { FileStoreConfig } from '@parley/file-store/config';
+import { FileStoreConfig } from './store/config';
 import { formerSecretKeysVariable, secretKeyVariable, sweepIntervalVariable } from '@parley/service/config';
 
 export class FilesConfig extends FileStoreConfig {

@@ -3,7 +3,7 @@ import { filesApp } from '@parley/contracts/apps/files';
 import { files, filesWorkAdded } from '@parley/contracts/files';
 import { workController } from '@parley/work-queue/work.controller';
 import { deadLettersController } from '@parley/events/dead-letters';
-import { FileStoreModule, filesDatabase } from '@parley/file-store/file-store.module';
+import { FileStoreModule, filesDatabase } from './store/file-store.module';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';

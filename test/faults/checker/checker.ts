@@ -23,7 +23,7 @@ const schemas = ['admin', 'hub', 'files', 'tables', 'chat', 'runtime'];
 /** Counts that must be 0 once the platform has settled, by their name in a finding. */
 const leftovers: Record<string, string> = {
   'indexing jobs': 'SELECT count(*) FROM files.indexing_job',
-  'files to clean up': `SELECT count(*) FROM files.work WHERE queue = 'files.cleanup'`,
+  'files to clean up': `SELECT count(*) FROM files.work WHERE queue IN ('files.cleanup', 'files.retag')`,
   'uploads in progress': 'SELECT count(*) FROM files.upload',
   ...Object.fromEntries(
     schemas.flatMap((schema) => [

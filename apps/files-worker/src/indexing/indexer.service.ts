@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
-import { contextLevels, embeddedTexts } from '@parley/file-store/embedded-texts';
-import { blobOf, type FileEntity } from '@parley/file-store/file.entity';
-import type { TakenJob } from '@parley/file-store/jobs.repository';
-import { type ContentVersion, PassagesRepository } from '@parley/file-store/passages.repository';
-import { blobStore } from '@parley/file-store/tokens';
+import { contextLevels, embeddedTexts } from '../../../files/src/store/embedded-texts';
+import { blobOf, type FileEntity } from '../../../files/src/store/file.entity';
+import type { LeasedJob } from '../../../files/src/store/jobs.repository';
+import { type ContentVersion, PassagesRepository } from '../../../files/src/store/passages.repository';
+import { blobStore } from '../../../files/src/store/tokens';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { inSpan, type SpanStart, stepsInSpans } from '@parley/tracing/tracing';
@@ -54,12 +54,7 @@ export class IndexerService {
   }
 
   /** Returns the models that have all points of this version: the active one, and the next one unless it failed. */
-  async index(
-    version: ContentVersion,
-    { file, source }: TakenJob,
-    lease: JobLease,
-    options: IndexOptions,
-  ): Promise<string[]> {
+  async index({ version, file, source }: LeasedJob, lease: JobLease, options: IndexOptions): Promise<string[]> {
     let next = this.points.usableNextModel();
     const batches = source === 'passages' ? this.stored(version) : await this.parsed(version, file, lease, options);
     let passagesWritten = 0;

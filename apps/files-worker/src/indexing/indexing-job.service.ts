@@ -2,19 +2,20 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { retryBackoffMs } from '@parley/background/retry-backoff';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
-import { JobsRepository, type TakenJob } from '@parley/file-store/jobs.repository';
-import type { ContentVersion } from '@parley/file-store/passages.repository';
+import { FilesRepository } from '../../../files/src/store/files.repository';
+import { IndexModelsRepository } from '../../../files/src/store/index-models.repository';
+import { JobsRepository, type LeasedJob } from '../../../files/src/store/jobs.repository';
+import type { ContentVersion } from '../../../files/src/store/passages.repository';
+import { LeaseLost } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
+import { cleanupQueue, cleanupsOf } from '../../../files/src/store/cleanup-queue';
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { continueTrace, currentTraceparent, type SpanStart } from '@parley/tracing/tracing';
 import { FilesWorkerConfig } from '../config';
 import { IndexerService } from './indexer.service';
-import { JobLost, JobLease } from './job-lease';
+import { JobLease } from './job-lease';
 import { UnreadableDocument } from '@parley/documents/block';
 import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 
@@ -46,51 +47,50 @@ export class IndexingJobService implements OnModuleInit {
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  /** Releases the jobs that a dead process of the same name still holds. */
   onModuleInit(): Promise<void> {
-    return this.jobs.releaseAllOfWorker(this.platform.instance);
+    return this.jobs.endLeasesOf(this.platform.instance);
   }
 
   /**
    * Safe to repeat: one worker at a time holds the lease of a job, and each step checks that the content is still the
    * newest. Rejects with the signal's reason when it aborts, after giving the job back.
    */
-  async run(job: TakenJob, signal: AbortSignal): Promise<void> {
-    const { version } = job;
-    const lease = new JobLease(this.jobs, version, job.lease, this.platform, this.config.heartbeatMs, signal);
+  async run(job: LeasedJob, signal: AbortSignal): Promise<void> {
+    const lease = new JobLease(this.jobs, job, this.platform, this.config.heartbeatMs, signal);
     try {
       const traceparent = job.traceparent ?? currentTraceparent();
-      await continueTrace(traceparent, spanOf(job), () => this.index(version, job, lease));
+      await continueTrace(traceparent, spanOf(job), () => this.index(job, lease));
     } catch (error) {
-      await this.settle(version, job, error, signal);
+      await this.settle(job, error, signal);
     } finally {
       lease.stop();
     }
   }
 
-  private async index(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<void> {
+  private async index(job: LeasedJob, lease: JobLease): Promise<void> {
     const { indexingAttempts } = this.config;
     // Reached only when earlier attempts ended together with their process.
-    if (job.attempts > indexingAttempts) {
+    if (job.attempt > indexingAttempts) {
       throw new UnreadableDocument(
         outOfAttempts(indexingAttempts, job.lastError ?? 'The worker process died each time.'),
       );
     }
-    const { models, warning } = await this.indexWithAnyReader(version, job, lease);
+    const { models, warning } = await this.indexWithAnyReader(job, lease);
     await lease.advance({ stage: 'switching' });
-    await this.end(version, job, (tx) => this.finish(tx, version, models, warning));
+    await this.end(job, (tx) => this.finish(tx, job.version, models, warning));
   }
 
   /**
    * Replaces a reader that dies, and reads the plain text of a document whose reader fails. Throws UnreadableDocument when
    * the document kills the second reader too, or when no plain text can be had.
    */
-  private async indexWithAnyReader(version: ContentVersion, job: TakenJob, lease: JobLease): Promise<Indexed> {
+  private async indexWithAnyReader(job: LeasedJob, lease: JobLease): Promise<Indexed> {
+    const { version } = job;
     let deaths = 0;
     let failure: ReaderFailed | undefined;
     for (;;) {
       try {
-        const models = await this.indexer.index(version, job, lease, { asPlainText: failure !== undefined });
+        const models = await this.indexer.index(job, lease, { asPlainText: failure !== undefined });
         return { models, warning: failure?.warning };
       } catch (error) {
         if (error instanceof ReaderDied) {
@@ -115,59 +115,56 @@ export class IndexingJobService implements OnModuleInit {
   }
 
   /** Ends the job, or releases it for another attempt. Throws when the event should be redelivered. */
-  private async settle(version: ContentVersion, job: TakenJob, error: unknown, signal: AbortSignal): Promise<void> {
+  private async settle(job: LeasedJob, error: unknown, signal: AbortSignal): Promise<void> {
+    const { version, attempt } = job;
     const { logger } = this.platform;
-    if (error instanceof JobLost) {
+    if (error instanceof LeaseLost) {
       await this.jobs.returnAttempt(version);
-      return this.end(version, job);
+      return this.end(job);
     }
-    if (error instanceof UnreadableDocument || error instanceof ServerRefused)
-      return this.fail(version, job, error.message);
+    if (error instanceof UnreadableDocument || error instanceof ServerRefused) return this.fail(job, error.message);
 
     const isOurs = signal.aborted || [ServerBusy, ApiError, ReaderStarved].some((kind) => error instanceof kind);
     const reason = publicReason(error);
     if (signal.aborted) logger.info(version, 'shutting down, the file is left to another worker');
-    else logger.warn({ ...version, attempt: job.attempts, err: error }, 'an attempt to index a file failed');
-    const attempts = isOurs ? 0 : await this.jobs.countAttempts(version, job.lease);
+    else logger.warn({ ...version, attempt, err: error }, 'an attempt to index a file failed');
+    const attempts = isOurs ? 0 : await this.jobs.countAttempts(job);
     if (attempts && attempts >= this.config.indexingAttempts) {
-      return this.fail(version, job, outOfAttempts(attempts, reason));
+      return this.fail(job, outOfAttempts(attempts, reason));
     }
     if (signal.aborted) {
-      await this.jobs.releaseWithEvent(version, job.lease, reason);
+      await this.jobs.giveBackJob(job, reason);
       // Redelivery: another process gets the event, and with it the job, at once.
       throw error;
     }
     // The sweeper announces the job when it is due.
-    const pauseMs = isOurs ? oursPauseMs : retryBackoffMs(job.attempts);
-    await this.jobs.releaseForRetry(version, job.lease, reason, isOurs ? 'pause' : 'attempt', pauseMs);
+    const pauseMs = isOurs ? oursPauseMs : retryBackoffMs(attempt);
+    await this.jobs.postponeJob(job, { pauseMs, error: reason, counts: isOurs ? 'nothing' : 'attempt' });
   }
 
-  private fail(version: ContentVersion, job: TakenJob, reason: string): Promise<void> {
+  private fail(job: LeasedJob, reason: string): Promise<void> {
+    const { version } = job;
     // The rest is advice, which is stored with the file.
     const logged = reason.slice(0, maxLoggedReason);
     this.platform.logger.warn({ ...version, reason: logged }, 'a file cannot be indexed');
-    return this.end(version, job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
+    return this.end(job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
   }
 
   /**
    * Ends the job, records its outcome and queues a cleanup, in one transaction. A worker that lost its lease changes no
    * outcome, but the data that it wrote is cleaned up.
    */
-  private end(
-    { botId, fileId, contentVersion }: ContentVersion,
-    { lease }: TakenJob,
-    decide?: (tx: Transaction) => Promise<unknown>,
-  ): Promise<void> {
+  private end(job: LeasedJob, decide?: (tx: Transaction) => Promise<unknown>): Promise<void> {
     return this.database.transaction(async (tx) => {
-      const isHolder = await this.jobs.deleteLeasedJob(tx, { botId, fileId, contentVersion }, lease);
+      const isHolder = await this.jobs.finishJob(tx, job);
       if (isHolder) await decide?.(tx);
-      await this.work.add(tx, cleanupQueue, cleanupsOf({ botId, fileId }));
+      await this.work.add(tx, cleanupQueue, cleanupsOf(job.version));
     });
   }
 }
 
-function spanOf({ version: { botId, fileId }, attempts }: TakenJob): SpanStart {
-  const attributes = { 'parley.bot.id': botId, 'parley.file.id': fileId, 'parley.attempt': attempts };
+function spanOf({ version: { botId, fileId }, attempt }: LeasedJob): SpanStart {
+  const attributes = { 'parley.bot.id': botId, 'parley.file.id': fileId, 'parley.attempt': attempt };
   return { name: 'index file', kind: 'consumer', attributes };
 }
 

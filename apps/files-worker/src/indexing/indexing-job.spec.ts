@@ -1,11 +1,11 @@
 import { unavailable } from '@parley/contracts/errors';
 import { UnreadableDocument } from '@parley/documents/block';
-import type { TakenJob } from '@parley/file-store/jobs.repository';
+import type { LeasedJob } from '../../../files/src/store/jobs.repository';
 import { createLogger } from '@parley/logging/logger';
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
+import { LeaseLost } from '@parley/work-queue/queue';
 import { FilesWorkerConfig } from '../config';
 import { IndexingJobService } from './indexing-job.service';
-import { JobLost } from './job-lease';
 import { ReaderStarved } from './reader-errors';
 
 const version = { botId: 'bot', fileId: 'file', contentVersion: 'v1' };
@@ -20,11 +20,10 @@ async function outcomeOf(
   const calls: unknown[] = [];
   const jobs = {
     countAttempts: () => Promise.resolve(attempts),
-    releaseForRetry: (_version: unknown, _lease: string, reason: string, counts: string, pauseMs: number) =>
-      Promise.resolve(void calls.push({ counts, pauseMs, reason })),
-    releaseWithEvent: () => Promise.resolve(void calls.push('given back')),
+    postponeJob: (_job: unknown, postponed: object) => Promise.resolve(void calls.push(postponed)),
+    giveBackJob: () => Promise.resolve(void calls.push('given back')),
     returnAttempt: () => Promise.resolve(void calls.push('returned')),
-    deleteLeasedJob: () => Promise.resolve(true),
+    finishJob: () => Promise.resolve(true),
   };
   const files = {
     failIndexing: (_tx: unknown, _fileId: string, _version: string, reason: string) =>
@@ -40,7 +39,7 @@ async function outcomeOf(
     new FilesWorkerConfig(),
     { logger: createLogger('test', 'silent'), instance: 'worker' } as never,
   );
-  const job = { version, lease: 'lease', attempts, lastError, traceparent: null } as unknown as TakenJob;
+  const job = { version, lease: 'lease', attempt: attempts, lastError, traceparent: null } as unknown as LeasedJob;
   await service.run(job, stopping).catch((thrown: unknown) => calls.push({ thrown }));
   return calls;
 }
@@ -52,7 +51,7 @@ it.each([
 ])(
   'repeats an attempt that ended by %s after 2 s, however many there were, and does not count it',
   async (_what, error) => {
-    expect(await outcomeOf(error, 10)).toEqual([{ counts: 'pause', pauseMs: 2_000, reason: error.message }]);
+    expect(await outcomeOf(error, 10)).toEqual([{ counts: 'nothing', pauseMs: 2_000, error: error.message }]);
   },
 );
 
@@ -61,9 +60,9 @@ it.each([
   [3, 4_000],
   [9, 60_000],
 ])('repeats a failed attempt %d after %d ms', async (attempt, pauseMs) => {
-  const reason = 'The server gives no answer.';
+  const error = 'The server gives no answer.';
 
-  expect(await outcomeOf(new ServerUnavailable(reason), attempt)).toEqual([{ counts: 'attempt', pauseMs, reason }]);
+  expect(await outcomeOf(new ServerUnavailable(error), attempt)).toEqual([{ counts: 'attempt', pauseMs, error }]);
 });
 
 it('gives a file up after ten attempts, without the text of unknown errors', async () => {
@@ -80,7 +79,7 @@ it.each([
 });
 
 it('returns the attempt of a job whose lease it has lost', async () => {
-  expect(await outcomeOf(new JobLost('lost'), 1)).toEqual(['returned']);
+  expect(await outcomeOf(new LeaseLost('lost'), 1)).toEqual(['returned']);
 });
 
 it('gives a job back when the process stops, and has its event delivered again', async () => {

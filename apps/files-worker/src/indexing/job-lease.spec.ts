@@ -1,7 +1,8 @@
 import timers from 'node:timers/promises';
 import { createLogger } from '@parley/logging/logger';
 import { ServerBusy } from '@parley/openai/server-errors';
-import { JobLease, JobLost } from './job-lease';
+import { LeaseLost } from '@parley/work-queue/queue';
+import { JobLease } from './job-lease';
 
 const heartbeatMs = 2_500;
 const version = { botId: 'bot', fileId: 'file', contentVersion: 'v1' };
@@ -10,13 +11,13 @@ const version = { botId: 'bot', fileId: 'file', contentVersion: 'v1' };
 function setUp() {
   const renewals: unknown[] = [];
   const database = { isLost: false, isAway: false };
-  const renewLease = (_version: unknown, _lease: string, progress: unknown) => {
+  const recordProgress = (_job: unknown, progress: unknown) => {
     renewals.push(progress);
     return database.isAway ? Promise.reject(new Error('The database has gone.')) : Promise.resolve(!database.isLost);
   };
   const stopping = new AbortController();
   const platform = { logger: createLogger('test', 'silent') } as never;
-  const lease = new JobLease({ renewLease } as never, version, 'lease', platform, heartbeatMs, stopping.signal);
+  const lease = new JobLease({ recordProgress } as never, { version } as never, platform, heartbeatMs, stopping.signal);
   return { lease, renewals, database, stopping };
 }
 
@@ -32,13 +33,13 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('throws JobLost at the next step when the lease is lost, so that nothing is written', async () => {
+it('throws LeaseLost at the next step when the lease is lost, so that nothing is written', async () => {
   const { lease, database } = opened;
   await lease.advance({ stage: 'parsed' });
   database.isLost = true;
 
-  await expect(lease.advance({ stage: 'written' })).rejects.toEqual(expect.any(JobLost));
-  expect(lease.signal.reason).toEqual(expect.any(JobLost));
+  await expect(lease.advance({ stage: 'written' })).rejects.toEqual(expect.any(LeaseLost));
+  expect(lease.signal.reason).toEqual(expect.any(LeaseLost));
 });
 
 it('aborts the work at the heartbeat that finds the lease lost, and not for one that was missed', async () => {
@@ -51,7 +52,7 @@ it('aborts the work at the heartbeat that finds the lease lost, and not for one 
 
   await jest.advanceTimersByTimeAsync(heartbeatMs);
 
-  expect(lease.signal.reason).toEqual(expect.any(JobLost));
+  expect(lease.signal.reason).toEqual(expect.any(LeaseLost));
   expect(renewals).toEqual(Array(3).fill({ stage: 'written' }));
 });
 

@@ -1,36 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { IndexingStage } from '@parley/contracts/indexing-work';
-import type { JobsRepository } from '@parley/file-store/jobs.repository';
-import type { ContentVersion } from '@parley/file-store/passages.repository';
+import type { JobProgress, JobsRepository, LeasedJob } from '../../../files/src/store/jobs.repository';
 import { ServerBusy } from '@parley/openai/server-errors';
 import type { Platform } from '@parley/service/platform';
+import { LeaseLost } from '@parley/work-queue/queue';
 
 const maxPauseMs = 60_000;
 
-/** Lease lost: the content was replaced or deleted, or another worker has the job. Stop without a trace. */
-export class JobLost extends Error {
-  override readonly name = 'JobLost';
-}
-
-export interface Progress {
-  stage: IndexingStage;
-  passages?: number;
-  passagesWritten?: number;
-  /** Fraction of the document that is done, from 0 to 1. */
-  part?: number;
-}
-
-/** Heartbeat of a job: renews its lease, and aborts the work when the lease is lost. */
+/**
+ * Heartbeat of a job: renews its lease, and aborts the work when the lease is lost, because the content was replaced or
+ * deleted, or another worker has the job.
+ */
 export class JobLease {
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
-  private stage: IndexingStage = 'taken';
+  private stage: JobProgress['stage'] = 'taken';
   readonly signal: AbortSignal;
 
   constructor(
     private readonly jobs: JobsRepository,
-    private readonly version: ContentVersion,
-    private readonly leaseId: string,
+    private readonly job: LeasedJob,
     private readonly platform: Platform,
     heartbeatMs: number,
     stopping: AbortSignal,
@@ -39,11 +27,11 @@ export class JobLease {
     this.timer = setInterval(() => this.renew(), heartbeatMs);
   }
 
-  /** Records progress. Throws JobLost when the lease is lost: nothing may be written then. */
-  async advance(progress: Progress): Promise<void> {
+  /** Records progress. Throws LeaseLost when the lease is lost: nothing may be written then. */
+  async advance(progress: JobProgress): Promise<void> {
     this.signal.throwIfAborted();
     this.stage = progress.stage;
-    if (await this.jobs.renewLease(this.version, this.leaseId, progress)) return;
+    if (await this.jobs.recordProgress(this.job, progress)) return;
     this.lose();
     this.signal.throwIfAborted();
   }
@@ -68,17 +56,17 @@ export class JobLease {
   }
 
   private renew(): void {
-    this.jobs.renewLease(this.version, this.leaseId, { stage: this.stage }).then(
+    this.jobs.recordProgress(this.job, { stage: this.stage }).then(
       (alive) => {
         if (!alive) this.lose();
       },
       // A short database outage costs one heartbeat, not the job.
-      (error: unknown) => this.platform.logger.warn({ err: error, ...this.version }, 'a heartbeat was missed'),
+      (error: unknown) => this.platform.logger.warn({ err: error, ...this.job.version }, 'a heartbeat was missed'),
     );
   }
 
   private lose(): void {
-    this.lost.abort(new JobLost('The lease of this job is lost.'));
+    this.lost.abort(new LeaseLost('The lease of this job is lost.'));
   }
 }
 

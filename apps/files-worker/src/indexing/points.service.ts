@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type EmbeddedPassage, toPoints } from '@parley/file-store/embedded-texts';
-import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
-import type { NextModelService } from '@parley/file-store/next-model.service';
-import type { ContentVersion } from '@parley/file-store/passages.repository';
-import { nextModel } from '@parley/file-store/tokens';
+import { type EmbeddedPassage, toPoints } from '../../../files/src/store/embedded-texts';
+import { IndexModelsRepository } from '../../../files/src/store/index-models.repository';
+import type { NextModelService } from '../../../files/src/store/next-model.service';
+import type { ContentVersion } from '../../../files/src/store/passages.repository';
+import { nextModel } from '../../../files/src/store/tokens';
 import { type Embedder, EmbedderUnavailable } from '@parley/passages/embedder';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';

@@ -1,4 +1,4 @@
-import { maxEmbeddedCharacters } from '@parley/file-store/embedded-texts';
+import { maxEmbeddedCharacters } from '../../../files/src/store/embedded-texts';
 import type { Chunk } from './chunker';
 import type { Batch } from './document.child';
 

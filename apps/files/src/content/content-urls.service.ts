@@ -1,4 +1,4 @@
-import type { FileEntity } from '@parley/file-store/file.entity';
+import type { FileEntity } from '../store/file.entity';
 import type { SecretKeys } from '@parley/secrets/secret-keys';
 import { UrlSignature } from '@parley/secrets/url-signature';
 

@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import cors from '@fastify/cors';
 import type { ByteRange } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
-import type { FileEntity } from '@parley/file-store/file.entity';
+import type { FileEntity } from '../store/file.entity';
 import { ConcurrencyLimiter, whenEnded } from '@parley/service/concurrency-limiter';
 import { ApiExceptionFilter } from '@parley/service/api-exception.filter';
 import type { Platform } from '@parley/service/platform';

@@ -3,9 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BlobMissing, type BlobStore, type ByteRange } from '@parley/blobs/blob-store';
 import { ApiError, notFound } from '@parley/contracts/errors';
 import { storageProblem } from '@parley/contracts/storage';
-import { blobKey, blobOf, type FileEntity, type FileRef } from '@parley/file-store/file.entity';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { blobStore } from '@parley/file-store/tokens';
+import { blobKey, blobOf, type FileEntity, type FileRef } from '../store/file.entity';
+import { FilesRepository } from '../store/files.repository';
+import { blobStore } from '../store/tokens';
 
 /** Stored contents of files. */
 @Injectable()

@@ -2,11 +2,11 @@ import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/comm
 import { ApiError } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newUlid } from '@parley/persistence/ids';
-import type { FileEntity, FileRef } from '@parley/file-store/file.entity';
-import { FilesRepository } from '@parley/file-store/files.repository';
+import type { FileEntity, FileRef } from '../store/file.entity';
+import { FilesRepository } from '../store/files.repository';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
-import { UploadsRepository } from '@parley/file-store/uploads.repository';
+import { cleanupQueue, cleanupsOf } from '../store/cleanup-queue';
+import { UploadsRepository } from '../store/uploads.repository';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { IndexingService } from '../indexing-work/indexing.service';

@@ -3,9 +3,9 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
 import { ApiError } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
-import { blobKey, type FileRef } from '@parley/file-store/file.entity';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { blobStore } from '@parley/file-store/tokens';
+import { blobKey, type FileRef } from '../store/file.entity';
+import { FilesRepository } from '../store/files.repository';
+import { blobStore } from '../store/tokens';
 import type { UploadGrant } from './content-urls.service';
 import { declaredAgain, PendingContentService } from './pending-content.service';
 

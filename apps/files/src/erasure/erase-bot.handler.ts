@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { type BotDeleted, eraseBotInFiles } from '@parley/contracts/admin/bots';
-import { DeletedBotsRepository } from '@parley/file-store/deleted-bots.repository';
+import { DeletedBotsRepository } from '../store/deleted-bots.repository';
 import { Inbox } from '@parley/events/inbox';
 import { ErasureService } from './erasure.service';
 

@@ -5,8 +5,8 @@ import { type CopyFile, type FileReply, files as operations, maxKeyLength } from
 import { Idempotency } from '@parley/persistence/idempotency';
 import { newId } from '@parley/persistence/ids';
 import type { Transaction } from '@parley/persistence/database';
-import { type FileEntity, toFile } from '@parley/file-store/file.entity';
-import { fileScopeOf } from '@parley/file-store/file-scope';
+import { type FileEntity, toFile } from '../store/file.entity';
+import { fileScopeOf } from '../store/file-scope';
 import { ContentService } from '../content/content.service';
 import { ContentUrlsService } from '../content/content-urls.service';
 import { PendingContentService } from '../content/pending-content.service';

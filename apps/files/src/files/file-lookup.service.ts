@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, notFound } from '@parley/contracts/errors';
-import type { FileEntity, FileWithJob } from '@parley/file-store/file.entity';
-import { type FileScope, owns } from '@parley/file-store/file-scope';
-import { FilesRepository } from '@parley/file-store/files.repository';
+import type { FileEntity, FileWithJob } from '../store/file.entity';
+import { type FileScope, owns } from '../store/file-scope';
+import { FilesRepository } from '../store/files.repository';
 
 /** Files by id or key, within the access of the caller. Throws ResourceNotFound for unreadable files. */
 @Injectable()

@@ -18,12 +18,12 @@ import {
 } from '@parley/contracts/files';
 import type { PageQuery } from '@parley/contracts/paging';
 import { Database } from '@parley/persistence/database';
-import { type FileEntity, type FileWithJob, toFile } from '@parley/file-store/file.entity';
-import { fileScopeOf } from '@parley/file-store/file-scope';
-import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
-import { FilesRepository } from '@parley/file-store/files.repository';
+import { type FileEntity, type FileWithJob, toFile } from '../store/file.entity';
+import { fileScopeOf } from '../store/file-scope';
+import { FileTagsRepository } from '../store/file-tags.repository';
+import { FilesRepository } from '../store/files.repository';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
+import { cleanupQueue, cleanupsOf, retagQueue } from '../store/cleanup-queue';
 import { ContentUrlsService } from '../content/content-urls.service';
 import { IndexingWorkService } from '../indexing-work/indexing-work.service';
 import { contentTypeOf } from './content-type';
@@ -84,9 +84,8 @@ export class FilesService {
       });
       if (!updated) throw notFound('file', id);
       checkMerged(updated);
-      // Its points still carry the old tags; the sweeper updates them soon after.
-      if (change.tags && updated.index)
-        await this.work.add(tx, cleanupQueue, cleanupsOf({ botId: scope.botId, fileId }));
+      // Its points still carry the old tags; the worker, which wakes after the commit, updates them.
+      if (change.tags && updated.index) await this.work.add(tx, retagQueue, cleanupsOf({ botId: scope.botId, fileId }));
       return updated;
     });
     return { file: this.toFile(row) };

@@ -1,11 +1,11 @@
-import { filesDatabase } from '@parley/file-store/file-store.module';
-import type { FileScope } from '@parley/file-store/file-scope';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { FileTagsRepository } from '@parley/file-store/file-tags.repository';
-import { FoundPassagesRepository } from '@parley/file-store/found-passages.repository';
-import { IndexModelEntity } from '@parley/file-store/index-model.entity';
-import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
-import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { filesDatabase } from '../store/file-store.module';
+import type { FileScope } from '../store/file-scope';
+import { FilesRepository } from '../store/files.repository';
+import { FileTagsRepository } from '../store/file-tags.repository';
+import { FoundPassagesRepository } from '../store/found-passages.repository';
+import { IndexModelEntity } from '../store/index-model.entity';
+import { IndexModelsRepository } from '../store/index-models.repository';
+import { JobsRepository } from '../store/jobs.repository';
 import { rowsOf, sentDuring } from '@parley/testing/sent-statements';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import { IndexingWorkRepository } from '../indexing-work/indexing-work.repository';
@@ -195,14 +195,14 @@ describe.each(['before the next ANALYZE', 'with statistics'])('with a long queue
   });
 
   it('takes one job without reading the others of a long queue', async () => {
-    const rows = await rowsFor(async () => expect(await jobs.takeNext('worker')).toMatchObject({ attempts: 1 }));
+    const rows = await rowsFor(async () => expect(await jobs.claimNext('worker')).toMatchObject({ attempt: 1 }));
 
     expect(rows).toBeLessThan(200);
   });
 
   it('reads each job once for the sweeper and the list of stuck files', async () => {
     const rows = await rowsFor(async () => {
-      expect(await test.database.transaction((tx) => jobs.takeStalled(tx))).toEqual([]);
+      expect(await test.database.transaction((tx) => jobs.releaseStalledJobs(tx))).toEqual([]);
       expect(await jobs.deleteSuperseded(test.database)).toEqual([]);
       expect(await work.listStuckFiles({})).toEqual({ files: [] });
     });

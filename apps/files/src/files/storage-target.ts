@@ -1,6 +1,6 @@
 import type { BotCaller } from '@parley/contracts/access';
 import type { CallerQuotas } from '@parley/contracts/caller';
-import { type FileScope, fileScopeOf } from '@parley/file-store/file-scope';
+import { type FileScope, fileScopeOf } from '../store/file-scope';
 
 /** Owner of a new file, and the workspace whose quotas it uses. */
 export interface StorageTarget {

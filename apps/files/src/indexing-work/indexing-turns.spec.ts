@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IndexingOptions } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
-import { JobsRepository } from '@parley/file-store/jobs.repository';
+import { JobsRepository } from '../store/jobs.repository';
 import { BotFiles } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
+
+const notNow = { pauseMs: 60_000, error: 'not now', counts: 'attempt' } as const;
 
 let service: RunningService;
 let blobsDir: string;
@@ -49,7 +51,7 @@ async function botWithJobs(count: number): Promise<BotFiles> {
 async function take(count: number, names: Map<string, string>): Promise<(string | undefined)[]> {
   const taken: (string | undefined)[] = [];
   for (let turn = 0; turn < count; turn += 1) {
-    const job = await jobs.takeNext('worker');
+    const job = await jobs.claimNext('worker');
     taken.push(job && `${names.get(job.version.botId)} ${job.file.key}`);
   }
   return taken;
@@ -74,7 +76,7 @@ it('takes small texts of bots whose oldest job is one, and no other job', async 
   expect(taken.sort()).toEqual([small.id, page.id].sort());
 
   function takeSmall() {
-    return jobs.takeNextSmall('worker', [busy.id]);
+    return jobs.claimNext('worker', { exceptBots: [busy.id], areSmall: true });
   }
 });
 
@@ -102,7 +104,7 @@ it('gives each job to one worker, however many take jobs at once', async () => {
   await botWithJobs(6);
   await botWithJobs(6);
 
-  const taken = await Promise.all(Array.from({ length: 16 }, (_, number) => jobs.takeNext(`worker ${number}`)));
+  const taken = await Promise.all(Array.from({ length: 16 }, (_, number) => jobs.claimNext(`worker ${number}`)));
 
   const ids = taken.flatMap((job) => (job ? [job.version.fileId] : []));
   expect(new Set(ids).size).toBe(12);
@@ -113,28 +115,28 @@ it('does not take a job before its pause is over, and announces it again then', 
   const bot = await botWithJobs(1);
   const announced = async () =>
     (await sql.query("SELECT 1 FROM outbox WHERE subject = 'files.uploaded' AND data->>'botId' = $1", [bot.id])).length;
-  const { version, lease } = (await jobs.takeNext('worker'))!;
+  const job = (await jobs.claimNext('worker'))!;
 
-  await jobs.releaseForRetry(version, lease, 'not now', 'attempt', 60_000);
+  await jobs.postponeJob(job, notNow);
 
-  expect(await jobs.takeNext('worker')).toBeUndefined();
+  expect(await jobs.claimNext('worker')).toBeUndefined();
   expect(await announced()).toBe(1);
   await sql.query("UPDATE indexing_job SET due_at = now() - interval '1 second'");
   await waitFor(announced, (times) => times === 2);
-  expect(await jobs.takeNext('worker')).toMatchObject({ version, attempts: 2, lastError: 'not now' });
+  expect(await jobs.claimNext('worker')).toMatchObject({ version: job.version, attempt: 2, lastError: 'not now' });
 });
 
 it('leaves a job whose pause is over to its own event, so that it uses up no other', async () => {
   // Nothing but this test announces jobs.
   await service.apps[0]!.get(BackgroundTasks, { strict: false }).stop();
   await botWithJobs(1);
-  const paused = (await jobs.takeNext('worker'))!;
-  await jobs.releaseForRetry(paused.version, paused.lease, 'not now', 'attempt', 60_000);
+  const paused = (await jobs.claimNext('worker'))!;
+  await jobs.postponeJob(paused, notNow);
   await sql.query("UPDATE indexing_job SET due_at = now() - interval '1 second'");
   const bot = await botWithJobs(1);
 
-  expect(await jobs.takeNext('worker')).toMatchObject({ version: { botId: bot.id } });
-  expect(await jobs.takeNext('worker')).toBeUndefined();
-  await sql.transaction((tx) => jobs.takeStalled(tx));
-  expect(await jobs.takeNext('worker')).toMatchObject({ version: paused.version });
+  expect(await jobs.claimNext('worker')).toMatchObject({ version: { botId: bot.id } });
+  expect(await jobs.claimNext('worker')).toBeUndefined();
+  await sql.transaction((tx) => jobs.releaseStalledJobs(tx));
+  expect(await jobs.claimNext('worker')).toMatchObject({ version: paused.version });
 });

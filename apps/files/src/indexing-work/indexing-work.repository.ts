@@ -6,8 +6,8 @@ import type {
   ListStuckFiles,
   StuckFile,
 } from '@parley/contracts/indexing-work';
-import type { FileEntity } from '@parley/file-store/file.entity';
-import type { IndexingJobEntity } from '@parley/file-store/indexing-job.entity';
+import type { FileEntity } from '../store/file.entity';
+import type { IndexingJobEntity } from '../store/indexing-job.entity';
 import { Database } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 

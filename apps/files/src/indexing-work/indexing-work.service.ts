@@ -11,9 +11,9 @@ import type {
 } from '@parley/contracts/indexing-work';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { newUlid } from '@parley/persistence/ids';
-import { type FileEntity, isExpired } from '@parley/file-store/file.entity';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { type FileEntity, isExpired } from '../store/file.entity';
+import { FilesRepository } from '../store/files.repository';
+import { PassagesRepository } from '../store/passages.repository';
 import { IndexingService } from './indexing.service';
 import { IndexingWorkRepository } from './indexing-work.repository';
 

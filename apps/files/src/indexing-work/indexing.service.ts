@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { fileUploaded } from '@parley/contracts/files';
 import { Database, type Transaction } from '@parley/persistence/database';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import type { JobSource } from '@parley/file-store/indexing-job.entity';
-import { hasJobs, JobsRepository } from '@parley/file-store/jobs.repository';
-import type { ContentVersion } from '@parley/file-store/passages.repository';
+import { FilesRepository } from '../store/files.repository';
+import type { JobSource } from '../store/indexing-job.entity';
+import { hasJobs, JobsRepository } from '../store/jobs.repository';
+import type { ContentVersion } from '../store/passages.repository';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
+import { cleanupQueue, cleanupsOf } from '../store/cleanup-queue';
 import { Outbox } from '@parley/events/outbox';
 import { Every, WhenDue } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
@@ -50,7 +50,7 @@ export class IndexingService {
   })
   announceStalled(): Promise<void> {
     return this.database.transaction(async (tx) => {
-      await this.outbox.addAll(tx, fileUploaded, await this.jobs.takeStalled(tx));
+      await this.outbox.addAll(tx, fileUploaded, await this.jobs.releaseStalledJobs(tx));
     });
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { CreateKnowledgeBase, ListKnowledgeBases } from '@parley/contracts/knowledge-bases';
-import { KnowledgeBaseEntity } from '@parley/file-store/knowledge-base.entity';
+import { KnowledgeBaseEntity } from '../store/knowledge-base.entity';
 import { Database, type Sql } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import { Keyset, pageSize } from '@parley/persistence/keyset';

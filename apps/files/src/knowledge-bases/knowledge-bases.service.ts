@@ -11,7 +11,7 @@ import {
   maxKnowledgeBaseTags,
   type UpdateKnowledgeBase,
 } from '@parley/contracts/knowledge-bases';
-import { toKnowledgeBase, toListedKnowledgeBase } from '@parley/file-store/knowledge-base.entity';
+import { toKnowledgeBase, toListedKnowledgeBase } from '../store/knowledge-base.entity';
 import { Database } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { KnowledgeBasesRepository } from './knowledge-bases.repository';

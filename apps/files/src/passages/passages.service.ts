@@ -5,9 +5,9 @@ import type { Empty } from '@parley/contracts/paging';
 import type { ListFilePassages, Passages, SetFilePassages } from '@parley/contracts/passages';
 import { Database } from '@parley/persistence/database';
 import { newUlid } from '@parley/persistence/ids';
-import { fileScopeOf } from '@parley/file-store/file-scope';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { fileScopeOf } from '../store/file-scope';
+import { FilesRepository } from '../store/files.repository';
+import { PassagesRepository } from '../store/passages.repository';
 import { FileLookupService } from '../files/file-lookup.service';
 import { IndexingService } from '../indexing-work/indexing.service';
 

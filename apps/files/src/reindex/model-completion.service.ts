@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { IndexModelsRepository } from '@parley/file-store/index-models.repository';
-import type { NextModelService } from '@parley/file-store/next-model.service';
-import { nextModel } from '@parley/file-store/tokens';
+import { IndexModelsRepository } from '../store/index-models.repository';
+import type { NextModelService } from '../store/next-model.service';
+import { nextModel } from '../store/tokens';
 import type { Embedder } from '@parley/passages/embedder';
 import type { KnownModel, PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';

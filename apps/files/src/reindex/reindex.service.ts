@@ -2,11 +2,11 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { ApiError } from '@parley/contracts/errors';
 import type { DropFormerModels, DroppedModels, ReindexProgress } from '@parley/contracts/reindex';
 import { Database } from '@parley/persistence/database';
-import { contextLevels, embeddedTexts, toPoints } from '@parley/file-store/embedded-texts';
-import { IndexModelsRepository, type LackingContent } from '@parley/file-store/index-models.repository';
-import type { NextModelService } from '@parley/file-store/next-model.service';
-import { PassagesRepository } from '@parley/file-store/passages.repository';
-import { nextModel } from '@parley/file-store/tokens';
+import { contextLevels, embeddedTexts, toPoints } from '../store/embedded-texts';
+import { IndexModelsRepository, type LackingContent } from '../store/index-models.repository';
+import type { NextModelService } from '../store/next-model.service';
+import { PassagesRepository } from '../store/passages.repository';
+import { nextModel } from '../store/tokens';
 import { type Embedder, EmbedderBusy, EmbedderRefused, EmbedderUnavailable } from '@parley/passages/embedder';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';

@@ -2,10 +2,10 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { eventLoopPauses } from '@parley/background/yield-to-event-loop';
 import type { WordsProgress } from '@parley/contracts/reindex';
 import { Database } from '@parley/persistence/database';
-import { type ContentWithOldWords, IndexModelsRepository } from '@parley/file-store/index-models.repository';
-import type { NextModelService } from '@parley/file-store/next-model.service';
-import { passageId } from '@parley/file-store/passages.repository';
-import { nextModel } from '@parley/file-store/tokens';
+import { type ContentWithOldWords, IndexModelsRepository } from '../store/index-models.repository';
+import type { NextModelService } from '../store/next-model.service';
+import { passageId } from '../store/passages.repository';
+import { nextModel } from '../store/tokens';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
 import type { PassageIndex, PassageTerms } from '@parley/passages/passage-index';

@@ -1,5 +1,5 @@
 import type { FoundPassage, SearchFiles } from '@parley/contracts/passage-search';
-import type { FoundRow, Neighbour } from '@parley/file-store/found-passages.repository';
+import type { FoundRow, Neighbour } from '../store/found-passages.repository';
 import { toPassageFile, withBreadcrumb } from './found-passage';
 
 const gap = '\n\n[…]\n\n';

@@ -1,5 +1,5 @@
 import type { FoundPassage, PassageContext, PassageFile, SearchFiles } from '@parley/contracts/passage-search';
-import type { FoundRow } from '@parley/file-store/found-passages.repository';
+import type { FoundRow } from '../store/found-passages.repository';
 
 export function toFoundPassage(row: FoundRow, { withContext, includeBreadcrumb }: SearchFiles): FoundPassage {
   return {

@@ -5,12 +5,13 @@ import { files } from '@parley/contracts/files';
 import type { SearchFiles } from '@parley/contracts/passage-search';
 import { contentHold } from '@parley/persistence/content-hold';
 import { Database } from '@parley/persistence/database';
-import { passageId, PassagesRepository } from '@parley/file-store/passages.repository';
+import { passageId, PassagesRepository } from '../store/passages.repository';
 import type { Embedder } from '@parley/passages/embedder';
 import { documentTerms } from '@parley/passages/lexicon';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { embedder, passageIndex } from '@parley/passages/tokens';
 import { BotFiles } from '@parley/testing/bot-files';
+import { waitFor } from '@parley/testing/wait-for';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { metricValue } from '@parley/testing/metric-value';
 import { sendTo } from '@parley/testing/public-api';
@@ -55,6 +56,8 @@ afterAll(async () => {
   await embeddings?.stop();
   await rm(blobsDir, { recursive: true, force: true });
 });
+
+afterEach(() => jest.restoreAllMocks());
 
 /** As a backup does: no cleanup, so that points of changed and deleted files stay in the index. */
 async function holdContents(): Promise<() => Promise<void>> {
@@ -227,9 +230,22 @@ describe('search results', () => {
     expect(await by({ ['__proto__']: { in: ['x'], notIn: [] } })).toEqual([]);
   });
 
+  it('finds a file by its new tags, also while a backup keeps cleanups from running', async () => {
+    const bot = newBot();
+    const id = await store(bot, 'a.txt', ['one apple'], { tags: { state: 'draft' } });
+
+    await bot.ask(files.update, { id, tags: { state: 'final' } });
+
+    await waitFor(
+      () => keys(bot, 'apple', { tags: { state: { in: ['final'], notIn: [] } } }),
+      ([key]) => key === 'a.txt',
+    );
+  });
+
   it('ignores a tag that was just removed, though the index still has it', async () => {
     const bot = newBot();
     const id = await store(bot, 'a.txt', ['one apple'], { tags: { state: 'draft', owner: 'ann' } });
+    jest.spyOn(points, 'retag').mockRejectedValue(new Error('The index is away.'));
 
     await bot.ask(files.update, { id, tags: { state: 'final', owner: null } });
 

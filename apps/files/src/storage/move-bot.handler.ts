@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
 import { type BotTransferred, moveBotInFiles } from '@parley/contracts/admin/bots';
-import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
+import { StorageUseRepository } from '../store/storage-use.repository';
 
 @Controller()
 export class MoveBotHandler {

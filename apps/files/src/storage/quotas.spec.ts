@@ -7,7 +7,7 @@ import type { CallerQuotas } from '@parley/contracts/caller';
 import { files as operations } from '@parley/contracts/files';
 import type { CorrectedStorage } from '@parley/contracts/storage-counts';
 import { Database } from '@parley/persistence/database';
-import { StorageUseRepository } from '@parley/file-store/storage-use.repository';
+import { StorageUseRepository } from '../store/storage-use.repository';
 import { Outbox } from '@parley/events/outbox';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';

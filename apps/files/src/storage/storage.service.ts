@@ -3,7 +3,7 @@ import { usageChanged } from '@parley/contracts/admin/usage';
 import type { CorrectedStorage, ReconciledStorage, ReconcileStorage } from '@parley/contracts/storage-counts';
 import { Outbox } from '@parley/events/outbox';
 import { Database } from '@parley/persistence/database';
-import { hasChangedUse, StorageUseRepository } from '@parley/file-store/storage-use.repository';
+import { hasChangedUse, StorageUseRepository } from '../store/storage-use.repository';
 import { WhenDue } from '@parley/work-queue/worker';
 import { FilesConfig } from '../config';
 

@@ -1,5 +1,5 @@
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
-import type { StorageUseRepository } from '@parley/file-store/storage-use.repository';
+import type { StorageUseRepository } from '../store/storage-use.repository';
 import type { Database } from '@parley/persistence/database';
 import { FilesConfig } from '../config';
 import { StorageService } from './storage.service';

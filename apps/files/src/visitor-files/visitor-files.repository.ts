@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FileRef } from '@parley/file-store/file.entity';
+import type { FileRef } from '../store/file.entity';
 import type { Sql } from '@parley/persistence/database';
 
 /** Files that end users have sent: those of an owner `user` whose key begins with a prefix. */

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
-import { FilesRepository, hasSweepable } from '@parley/file-store/files.repository';
-import { JobsRepository } from '@parley/file-store/jobs.repository';
-import { UploadsRepository } from '@parley/file-store/uploads.repository';
+import { cleanupQueue, cleanupsOf } from '../store/cleanup-queue';
+import { FilesRepository, hasSweepable } from '../store/files.repository';
+import { JobsRepository } from '../store/jobs.repository';
+import { UploadsRepository } from '../store/uploads.repository';
 import { Database } from '@parley/persistence/database';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';

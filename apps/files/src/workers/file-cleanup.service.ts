@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BlobStore } from '@parley/blobs/blob-store';
-import { cleanupQueue } from '@parley/file-store/cleanup-queue';
-import { blobFolder, blobKey, type FileRef } from '@parley/file-store/file.entity';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { PassagesRepository } from '@parley/file-store/passages.repository';
-import { blobStore } from '@parley/file-store/tokens';
-import { UploadsRepository } from '@parley/file-store/uploads.repository';
+import { cleanupQueue, retagQueue } from '../store/cleanup-queue';
+import { blobFolder, blobKey, type FileRef } from '../store/file.entity';
+import { FilesRepository } from '../store/files.repository';
+import { PassagesRepository } from '../store/passages.repository';
+import { blobStore } from '../store/tokens';
+import { UploadsRepository } from '../store/uploads.repository';
 import type { PassageIndex } from '@parley/passages/passage-index';
 import { passageIndex } from '@parley/passages/tokens';
 import { mayRemoveContent } from '@parley/persistence/content-hold';
@@ -60,6 +60,15 @@ export class FileCleanupService {
       if (!indexing) await this.index.removeFile(file.botId, file.fileId, row?.active_version ?? null, tx);
       // A worker writes the tags that it read at its start; the cleanup at the end of its job corrects them.
       if (row && (row.active_version ?? indexing)) await this.index.retag(file.botId, file.fileId, row.tags, tx);
+    });
+  }
+
+  /** Gives the points of the file its tags. Idempotent: the row lock orders it with cleanups, which may do the same. */
+  @Worker(retagQueue, { concurrency: 1, attempts: Infinity })
+  async retag({ payload: { botId, fileId } }: Work<FileRef>): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const row = await this.files.findFileForUpdate(tx, fileId);
+      if (row) await this.index.retag(botId, fileId, row.tags, tx);
     });
   }
 

@@ -7,10 +7,10 @@ import { botDeleted } from '@parley/contracts/admin/bots';
 import { files as operations, type FileStatus } from '@parley/contracts/files';
 import { contentHold } from '@parley/persistence/content-hold';
 import { Database } from '@parley/persistence/database';
-import { cleanupQueue, cleanupsOf } from '@parley/file-store/cleanup-queue';
-import { FilesRepository } from '@parley/file-store/files.repository';
-import { JobsRepository } from '@parley/file-store/jobs.repository';
-import { PassagesRepository } from '@parley/file-store/passages.repository';
+import { cleanupQueue, cleanupsOf } from '../store/cleanup-queue';
+import { FilesRepository } from '../store/files.repository';
+import { JobsRepository } from '../store/jobs.repository';
+import { PassagesRepository } from '../store/passages.repository';
 import { Outbox } from '@parley/events/outbox';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { BotFiles, put } from '@parley/testing/bot-files';
@@ -77,10 +77,10 @@ const lapse = (id: string) =>
 
 async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fail'): Promise<void> {
   const version = await versionOf(bot, fileId);
-  const job = (await jobs.takeNextOfBot(bot.id, 'player'))!;
+  const job = (await jobs.claimNextOfBot(bot.id, 'player'))!;
   await writePassage(version, `passage of ${version.contentVersion}`);
   await sql.transaction(async (tx) => {
-    await jobs.deleteLeasedJob(tx, version, job.lease);
+    await jobs.finishJob(tx, job);
     if (outcome === 'finish') await files.finishIndexing(tx, fileId, version.contentVersion);
     else await files.failIndexing(tx, fileId, version.contentVersion, 'no text found');
     await work.add(tx, cleanupQueue, cleanupsOf(version));
@@ -391,7 +391,7 @@ describe('the sweeper', () => {
     const bot = newBot();
     const file = await bot.upload('a', '1', { index: true });
     const version = await versionOf(bot, file.id);
-    await jobs.takeNextOfBot(bot.id, 'vanished');
+    await jobs.claimNextOfBot(bot.id, 'vanished');
     await bot.upsert({ key: 'a', size: 1 });
     await waitFor(
       () => waitingOf(bot),

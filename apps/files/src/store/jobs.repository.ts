@@ -9,25 +9,41 @@ import type { FileEntity, FileRef } from './file.entity';
 import type { JobSource } from './indexing-job.entity';
 import type { ContentVersion } from './passages.repository';
 
-export interface TakenJob {
+/** Claimed job. A worker that lost it, even to another attempt of the same process, holds an old lease. */
+export interface LeasedJob {
   version: ContentVersion;
   file: FileEntity;
   source: JobSource;
-  /**
-   * Fencing token: a new one each time the job is taken, so a worker that lost the job, even to another attempt of the
-   * same process, holds an old one.
-   */
+  /** Fencing token: a new one with each claim. */
   lease: string;
-  attempts: number;
+  /** Number of this attempt, from 1. */
+  attempt: number;
   lastError: string | null;
   /** W3C trace context of the request that caused the job, if it was traced. */
   traceparent: string | null;
 }
 
-/** Seconds without a heartbeat after which a worker counts as dead. */
-const staleAfterSeconds = 15;
+export type LeaseOfJob = Pick<LeasedJob, 'version' | 'lease'>;
+
+export interface JobProgress {
+  stage: IndexingStage;
+  passages?: number;
+  passagesWritten?: number;
+  /** Fraction of the document that is done, from 0 to 1. */
+  part?: number;
+}
+
+export interface ClaimLimits {
+  /** Bots whose jobs are skipped. */
+  exceptBots?: string[];
+  /** Only bots whose oldest due job is a small text. */
+  areSmall?: boolean;
+}
+
+/** A lease ends this long after the last heartbeat. */
+const leaseSeconds = 15;
 /**
- * Pause before a job that nobody took is announced again; doubles each time, so that a long queue is not flooded with
+ * Pause before a job that nobody claimed is announced again; doubles each time, so that a long queue is not flooded with
  * events.
  */
 const announceAgainAfterSeconds = 60;
@@ -45,9 +61,9 @@ const isNewest = `coalesce((SELECT file.content_version = job.content_version AN
   FROM file WHERE file.id = job.file_id), false)`;
 /**
  * SQL condition on `job`: it waits, was announced, and its content is still the newest. A job whose pause is over is
- * taken only after its announcement: otherwise it would use up the event of another job, which nobody would take then.
+ * claimed only after its announcement: otherwise it would use up the event of another job, which nobody would claim then.
  */
-const isTakeable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <= now() AND ${isNewest}`;
+const isClaimable = `job.lease IS NULL AND job.announcements > 0 AND job.due_at <= now() AND ${isNewest}`;
 
 /** Largest file in bytes that counts as small: about 30 windows of the bundled embedding model. */
 const smallBytes = 16_384;
@@ -69,24 +85,15 @@ export class JobsRepository {
   }
 
   /**
-   * Fair scheduling: takes the oldest due job of the bot whose last turn is longest ago, so that a bot with 10,000
+   * Fair scheduling: claims the oldest due job of the bot whose last turn is longest ago, so that a bot with 10,000
    * waiting files delays no other bot. Undefined when none is due.
-   * @param exceptBots bots whose jobs are skipped
    */
-  takeNext(worker: string, exceptBots: string[] = []): Promise<TakenJob | undefined> {
-    return this.takeInTurn(worker, exceptBots, 'true');
-  }
-
-  /** Like `takeNext`, for bots whose oldest due job is a small text. */
-  takeNextSmall(worker: string, exceptBots: string[]): Promise<TakenJob | undefined> {
-    return this.takeInTurn(worker, exceptBots, isSmall);
-  }
-
-  private async takeInTurn(worker: string, exceptBots: string[], condition: string): Promise<TakenJob | undefined> {
+  async claimNext(worker: string, { exceptBots = [], areSmall }: ClaimLimits = {}): Promise<LeasedJob | undefined> {
+    const condition = areSmall ? isSmall : 'true';
     for (;;) {
       const bots = await this.listBotsInTurn(exceptBots, condition);
       for (const botId of bots) {
-        const job = await this.takeNextOfBot(botId, worker, condition);
+        const job = await this.claimNextOfBot(botId, worker, condition);
         if (job) return job;
       }
       if (bots.length < botsAtOnce) return undefined;
@@ -107,7 +114,7 @@ export class JobsRepository {
          FROM bot WHERE bot.bot_id IS NOT NULL)
        SELECT bot.bot_id AS "botId" FROM bot LEFT JOIN indexing_turn turn USING (bot_id)
          CROSS JOIN LATERAL (SELECT job.file_id, job.source FROM indexing_job job
-           WHERE job.bot_id = bot.bot_id AND ${isTakeable} ORDER BY job.created_at LIMIT 1) job
+           WHERE job.bot_id = bot.bot_id AND ${isClaimable} ORDER BY job.created_at LIMIT 1) job
        WHERE bot.bot_id <> ALL ($2) AND ${condition}
        ORDER BY turn.taken_at NULLS FIRST LIMIT $1`,
       [botsAtOnce, exceptBots],
@@ -115,14 +122,16 @@ export class JobsRepository {
     return rows.map(({ botId }) => botId);
   }
 
-  async takeNextOfBot(botId: string, worker: string, condition = 'true'): Promise<TakenJob | undefined> {
+  async claimNextOfBot(botId: string, worker: string, condition = 'true'): Promise<LeasedJob | undefined> {
     const lease = newUlid();
-    const [row] = await this.database.query<FileEntity & Omit<TakenJob, 'version' | 'file' | 'lease'> & ContentVersion>(
+    const [row] = await this.database.query<
+      FileEntity & Omit<LeasedJob, 'version' | 'file' | 'lease'> & ContentVersion
+    >(
       `WITH next AS MATERIALIZED (
          ${lockNext({
            table: 'indexing_job job',
            columns: 'job.file_id, job.content_version',
-           where: `job.bot_id = $1 AND ${isTakeable} AND ${condition}`,
+           where: `job.bot_id = $1 AND ${isClaimable} AND ${condition}`,
            orderBy: 'job.created_at',
            limit: 1,
          })}),
@@ -134,26 +143,20 @@ export class JobsRepository {
        turn AS (
          INSERT INTO indexing_turn (bot_id, taken_at) SELECT bot_id, clock_timestamp() FROM job
          ON CONFLICT (bot_id) DO UPDATE SET taken_at = EXCLUDED.taken_at)
-       SELECT job.content_version AS "contentVersion", job.attempts, job.last_error AS "lastError", job.source,
+       SELECT job.content_version AS "contentVersion", job.attempts AS attempt, job.last_error AS "lastError", job.source,
          job.traceparent, file.*
        FROM job JOIN file ON file.id = job.file_id`,
       [botId, worker, lease],
     );
     if (!row) return undefined;
-    const { contentVersion, attempts, lastError, source, traceparent, ...file } = row;
+    const { contentVersion, attempt, lastError, source, traceparent, ...file } = row;
     const version = { botId, fileId: file.id, contentVersion };
-    return { version, file, source, lease, attempts, lastError, traceparent };
+    return { version, file, source, lease, attempt, lastError, traceparent };
   }
 
-  /**
-   * Heartbeat: renews the lease and records progress. False when the lease is lost or the content superseded: the
-   * worker must stop.
-   */
-  async renewLease(
-    { fileId, contentVersion }: ContentVersion,
-    lease: string,
-    progress: { stage: IndexingStage; passages?: number; passagesWritten?: number; part?: number },
-  ): Promise<boolean> {
+  /** Heartbeat with progress. False when the lease is lost or the content superseded: the worker must stop. */
+  async recordProgress({ version, lease }: LeaseOfJob, progress: JobProgress): Promise<boolean> {
+    const { stage, passages = null, passagesWritten = null, part = null } = progress;
     const rows = await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = now(), stage = $4, passages = coalesce($5, passages),
          passages_written = coalesce($6, passages_written), part = coalesce($7, part)
@@ -161,50 +164,30 @@ export class JobsRepository {
        WHERE indexing_job.file_id = $1 AND indexing_job.content_version = $2 AND lease = $3
          AND file.id = $1 AND file.content_version = $2 AND file.status = 'indexing_pending'
        RETURNING 1`,
-      [
-        fileId,
-        contentVersion,
-        lease,
-        progress.stage,
-        progress.passages ?? null,
-        progress.passagesWritten ?? null,
-        progress.part ?? null,
-      ],
+      [version.fileId, version.contentVersion, lease, stage, passages, passagesWritten, part],
     );
     return rows.length > 0;
   }
 
-  /**
-   * Releases the job until it is announced again after a pause. `pause`, for backpressure, does not count as an
-   * attempt.
-   */
-  releaseForRetry(
-    version: ContentVersion,
-    lease: string,
-    error: string,
-    counts: 'attempt' | 'pause',
-    pauseMs: number,
+  /** The job is announced again after the pause. */
+  postponeJob(
+    job: LeaseOfJob,
+    { pauseMs, error, counts }: { pauseMs: number; error: string; counts: 'nothing' | 'attempt' },
   ): Promise<void> {
-    return this.releaseLease(version, lease, {
-      error,
-      attempts: counts === 'attempt' ? 0 : 1,
-      announcements: 0,
-      pauseMs,
-    });
+    return this.endLease(job, { error, pauseMs, attempts: counts === 'attempt' ? 0 : 1, announcements: 0 });
   }
 
-  /** Returns the job together with its event, which another process receives next. Does not count as an attempt. */
-  releaseWithEvent(version: ContentVersion, lease: string, error: string): Promise<void> {
-    return this.releaseLease(version, lease, { error, attempts: 1, announcements: 1, pauseMs: 0 });
+  /** At a stop: the job goes back together with its event, which another process receives next. The attempt does not count. */
+  giveBackJob(job: LeaseOfJob, error: string): Promise<void> {
+    return this.endLease(job, { error, pauseMs: 0, attempts: 1, announcements: 1 });
   }
 
   /** `attempts` are subtracted, since they do not count. */
-  private async releaseLease(
-    { fileId, contentVersion }: ContentVersion,
-    lease: string,
-    back: { error: string; attempts: number; announcements: number; pauseMs: number },
+  private async endLease(
+    { version: { fileId, contentVersion }, lease }: LeaseOfJob,
+    back: { error: string; pauseMs: number; attempts: number; announcements: number },
   ): Promise<void> {
-    const { error, attempts, announcements, pauseMs } = back;
+    const { error, pauseMs, attempts, announcements } = back;
     await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = NULL, taken_by = NULL, lease = NULL, stage = 'announced', last_error = $4,
          attempts = attempts - $5, announcements = $6, announced_at = now(), due_at = now() + make_interval(secs => $7)
@@ -214,13 +197,13 @@ export class JobsRepository {
   }
 
   /**
-   * Attempts that are counted so far: fewer than when the job was taken, if workers that lost it before have returned
+   * Attempts that are counted so far: fewer than when the job was claimed, if workers that lost it before have returned
    * theirs.
    */
-  async countAttempts({ fileId, contentVersion }: ContentVersion, lease: string): Promise<number | undefined> {
+  async countAttempts({ version, lease }: LeaseOfJob): Promise<number | undefined> {
     const [row] = await this.database.query<{ attempts: number }>(
       'SELECT attempts FROM indexing_job WHERE file_id = $1 AND content_version = $2 AND lease = $3',
-      [fileId, contentVersion, lease],
+      [version.fileId, version.contentVersion, lease],
     );
     return row?.attempts;
   }
@@ -233,7 +216,8 @@ export class JobsRepository {
     );
   }
 
-  async releaseAllOfWorker(worker: string): Promise<void> {
+  /** Ends the leases of a crashed process with the same name. Its attempts count. */
+  async endLeasesOf(worker: string): Promise<void> {
     await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = NULL, taken_by = NULL, lease = NULL, stage = 'announced',
          announced_at = '-infinity' WHERE taken_by = $1`,
@@ -241,23 +225,20 @@ export class JobsRepository {
     );
   }
 
-  /**
-   * Deletes the job. False when the lease is lost: then the caller changes no outcome, and the row stays for its
-   * holder.
-   */
-  async deleteLeasedJob(tx: Transaction, { fileId, contentVersion }: ContentVersion, lease: string): Promise<boolean> {
+  /** Deletes the job. False when the lease is lost: then the caller changes no outcome, and the row stays for its holder. */
+  async finishJob(tx: Transaction, { version, lease }: LeaseOfJob): Promise<boolean> {
     const rows = await tx.query(
       'DELETE FROM indexing_job WHERE file_id = $1 AND content_version = $2 AND lease = $3 RETURNING 1',
-      [fileId, contentVersion, lease],
+      [version.fileId, version.contentVersion, lease],
     );
     return rows.length > 0;
   }
 
   /**
-   * Jobs that nobody would take: their worker is dead, their pause is over, or nobody took them for a while. Marks them
-   * as announced, so that the sweeper does not announce them again before a worker could take them.
+   * Jobs that nobody would claim: their lease has ended, their pause is over, or nobody claimed them for a while. Marks
+   * them as announced, so that the sweeper does not announce them again before a worker could claim them.
    */
-  async takeStalled(tx: Transaction): Promise<ContentVersion[]> {
+  async releaseStalledJobs(tx: Transaction): Promise<ContentVersion[]> {
     return tx.query<ContentVersion>(
       `UPDATE indexing_job job SET announced_at = now(), taken_by = NULL, lease = NULL, heartbeat_at = NULL,
          stage = 'announced', announcements = CASE WHEN heartbeat_at IS NULL THEN announcements + 1 ELSE 1 END
@@ -266,7 +247,7 @@ export class JobsRepository {
              OR announced_at < now() - make_interval(secs => $2 * 2 ^ least(announcements - 1, $3)))))
          AND ${isNewest}
        RETURNING bot_id AS "botId", file_id AS "fileId", content_version AS "contentVersion"`,
-      [staleAfterSeconds, announceAgainAfterSeconds, maxDoublings],
+      [leaseSeconds, announceAgainAfterSeconds, maxDoublings],
     );
   }
 
@@ -276,7 +257,7 @@ export class JobsRepository {
        WHERE (heartbeat_at IS NULL OR heartbeat_at < now() - make_interval(secs => $1))
          AND NOT ${isNewest}
        RETURNING bot_id AS "botId", file_id AS "fileId"`,
-      [staleAfterSeconds],
+      [leaseSeconds],
     );
   }
 
