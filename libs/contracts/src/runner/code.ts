@@ -31,7 +31,7 @@ export class CodePart {
 
 /**
  * Code as its owner reads it: whole if it fits in one answer, otherwise the bytes from `offset` on, each as a character of
- * LATIN1. Of these, Postgres counts none, and it sends less than in hexadecimal.
+ * LATIN1. Postgres then counts no characters, and sends less than in hexadecimal.
  */
 export type StoredCodePart = { whole: string; latin1: null } | { whole: null; latin1: string };
 
