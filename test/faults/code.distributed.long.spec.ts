@@ -1,11 +1,13 @@
 // Takes more than 10 s: a fleet of its own, and a killed runner is missed after 8 s.
 import type { Client } from '@botpress/client';
+import { maxCodePartBytes } from '@parley/contracts/runner/code';
 import type { Deliveries, DeliveryStatus } from '@parley/contracts/runtime/deliveries';
 import { operatorToken } from '@parley/secrets/token';
 import { clientOf } from '@parley/testing/api';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
 import { Fleet } from './fleet';
+import { RowLock } from './row-lock';
 
 const webhooks = Number(process.env['WEBHOOKS'] ?? 200);
 const deployments = Number(process.env['DEPLOYMENTS'] ?? 8);
@@ -37,6 +39,7 @@ const codeOf = (version: number) => `
     });
   });
 
+  afterEach(() => RowLock.releaseAll());
   afterAll(() => fleet?.stop());
 
   async function newBot() {
@@ -106,6 +109,43 @@ const codeOf = (version: number) => `
     expect(await allProcessed(client, 200)).toEqual({ processed: 200 });
     expect((await processesOf(id)).length).toBeGreaterThan(2);
     await second!.start();
+  });
+
+  it('handles an event once although all runtimes are killed between two parts of its code', async () => {
+    const handler = `exports.handler = ({ headers }) => {
+      if (headers['x-bp-operation'] === 'event_received') console.log('process ' + process.pid);
+      return { status: 200 };
+    };`;
+    const code = `${handler} // ${'x'.repeat(maxCodePartBytes)}`;
+    const { id } = (await clientOf(fleet).createBot({ code })).bot;
+    const client = clientOf(fleet, id);
+    await send(client, 1);
+    await allProcessed(client, 1);
+    const ofFirstPart = await RowLock.ofAll(fleet.databaseUrl, 'admin.bot_code');
+    const runners = fleet.replicas('runner');
+    await Promise.all(runners.map((runner) => runner.end('SIGKILL')));
+    await Promise.all(runners.map((runner) => runner.start()));
+
+    await send(client, 1);
+    await ofFirstPart.awaited(1);
+    // Waits behind the first part, and before the second one.
+    const locking = RowLock.ofAll(fleet.databaseUrl, 'admin.bot_code');
+    await ofFirstPart.awaited(2);
+    await ofFirstPart.release();
+    const ofSecondPart = await locking;
+    await ofSecondPart.awaited(1);
+    const runtimes = fleet.replicas('runtime');
+    await Promise.all(runtimes.map((runtime) => runtime.end('SIGKILL')));
+    await ofSecondPart.release();
+    await Promise.all(runtimes.map((runtime) => runtime.start()));
+
+    expect(await allProcessed(client, 2)).toEqual({ processed: 2 });
+    expect(
+      await waitFor(
+        () => processesOf(id),
+        ({ length }) => length >= 2,
+      ),
+    ).toHaveLength(2);
   });
 
   it('handles an event under which all runners are stopped three times, without counting attempts', async () => {

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CodeTickets } from '@parley/secrets/code-tickets';
-import { SecretKeys } from '@parley/secrets/secret-keys';
 import { CodeCheckClient } from '@parley/service/code-check.client';
 import { BotAllowlistRepository } from './bots/bots/bot-allowlist.repository';
 import { BotAllowlistService } from './bots/bots/bot-allowlist.service';
@@ -98,11 +97,7 @@ import { PeopleModule } from './people.module';
     TargetsRepository,
     WebchatsService,
     WebchatsRepository,
-    {
-      provide: CodeTickets,
-      useFactory: (keys: SecretKeys) => new CodeTickets(keys, 'code-tickets'),
-      inject: [SecretKeys],
-    },
+    CodeTickets.provider('code-tickets'),
   ],
 })
 export class BotsModule {}

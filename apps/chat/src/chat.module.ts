@@ -18,7 +18,7 @@ import { ConversationsModule } from './conversations.module';
 import { ConversationClockEntity, ConversationEntity, ParticipantEntity } from './conversations/conversation.entity';
 import { CalledBotEntity, DroppedBotEntity } from './bots/bot.entity';
 import { EventsModule } from './events.module';
-import { EventEntity } from './events/event.entity';
+import { EventEntity, RecurringEventEntity, RecurringRevisionEntity } from './events/event.entity';
 import { MessageEntity, ScheduledMessageEntity } from './messages/message.entity';
 import { Chat1795392000000 } from './migrations/1795392000000-chat';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
@@ -28,7 +28,6 @@ import { RecurringOutcomes1796300000000 } from './migrations/1796300000000-recur
 import { OutgoingChanges1796600000000 } from './migrations/1796600000000-outgoing-changes';
 import { ColumnWorkflows1797000000000 } from './migrations/1797000000000-column-workflows';
 import { OutgoingChangeEntity } from './announcements/outgoing-change.entity';
-import { RecurringEventEntity, RecurringRevisionEntity } from './events/recurring-event.entity';
 import { SignalEntity } from './signals/signal.entity';
 import { StateEntity } from './states/state.entity';
 import { TagEntity } from './tags/tag.entity';

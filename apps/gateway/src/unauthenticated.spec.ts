@@ -3,7 +3,7 @@ import { Handles } from '@parley/transport/handles';
 import type { Caller } from '@parley/contracts/caller';
 import { callers, type ChatBot } from '@parley/contracts/chat/callers';
 import { chatApi } from '@parley/contracts/chat-api/chat-api';
-import type { ChatEndpoint, ChatUserReply, CreatedChatUser } from '@parley/contracts/chat-api/users';
+import type { ChatApiRequest, ChatUserReply, CreatedChatUser } from '@parley/contracts/chat-api/users';
 import { type Listener, signals } from '@parley/contracts/chat/signals';
 import { ApiError } from '@parley/contracts/errors';
 import type { Empty } from '@parley/contracts/paging';
@@ -38,7 +38,7 @@ let isKeyGood = true;
 @Controller()
 class OtherServices {
   @Handles(chatApi.hello)
-  async hello(_caller: Caller, { webhookId }: ChatEndpoint): Promise<Empty> {
+  async hello(_caller: Caller, { webhookId }: ChatApiRequest): Promise<Empty> {
     working += 1;
     if (webhookId === 'slow') await held;
     working -= 1;
@@ -165,9 +165,9 @@ describe('A gateway', () => {
     const visitors = await holdTurns();
     const begun = strangers.map(([, , line, options]) => begin(line, options));
 
-    const proven = [await asAlice(), await asUser()];
+    const confirmed = [await asAlice(), await asUser()];
 
-    expect(proven.map(({ status }) => status)).toEqual([200, 200]);
+    expect(confirmed.map(({ status }) => status)).toEqual([200, 200]);
     expect(strangers.filter((_stranger, index) => begun[index]!.isAnswered)).toEqual([]);
     release();
     const answers = await Promise.all(begun.map(({ answer }) => answer));

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CallsModule } from './calls.module';
 import { BotRateLimiter } from './deliveries/bot-rate.limiter';
-import { CallPlacesLimiter } from './deliveries/call-places.limiter';
+import { CallSlotsLimiter } from './deliveries/call-slots.limiter';
 import { DeliverEventsHandler } from './deliveries/deliver-events.handler';
 import { DeliveriesController } from './deliveries/deliveries.controller';
 import { DeliveriesRepository } from './deliveries/deliveries.repository';
@@ -42,7 +42,7 @@ import { WebhooksService } from './webhooks/webhooks.service';
   ],
   providers: [
     BotRateLimiter,
-    CallPlacesLimiter,
+    CallSlotsLimiter,
     DeliveriesService,
     DeliveriesRepository,
     DeliveriesWorker,

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { loadedVariables } from '@parley/config/config';
+import { loadedVariables, variablesOf } from '@parley/config/config';
 import { droppedVariables } from '@parley/config/dropped-variables';
 import { variablesOfParley } from '@parley/config/unknown-variables';
 import { NatsConfig } from '@parley/service/config';
@@ -24,20 +24,24 @@ const decisions = join('docs', 'decisions', '/');
 /** Records that are longer than the limit until they are merged. */
 const longerRecords = ['0032', '0050', '0055', '0058', '0081', '0098', '0099'];
 
+const apps = [
+  { app: 'gateway', type: GatewayConfig },
+  { app: 'admin', type: AdminConfig },
+  { app: 'hub', type: HubConfig },
+  { app: 'files', type: FilesConfig },
+  { app: 'files-worker', type: FilesWorkerConfig },
+  { app: 'runtime', type: RuntimeConfig },
+  { app: 'runner', type: RunnerConfig },
+  { app: 'tables', type: TablesConfig },
+  { app: 'chat', type: ChatConfig },
+];
+
 describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the generated parts)', () => {
   it('lists every variable of the configuration', () => {
     expectGenerated(
       'docs/configuration.md',
       configurationPage([
-        { app: 'gateway', type: GatewayConfig },
-        { app: 'admin', type: AdminConfig },
-        { app: 'hub', type: HubConfig },
-        { app: 'files', type: FilesConfig },
-        { app: 'files-worker', type: FilesWorkerConfig },
-        { app: 'runtime', type: RuntimeConfig },
-        { app: 'runner', type: RunnerConfig },
-        { app: 'tables', type: TablesConfig },
-        { app: 'chat', type: ChatConfig },
+        ...apps,
         { app: 'every app in distributed mode', type: NatsConfig },
         { app: 'standalone', type: StandaloneConfig },
       ]),
@@ -61,6 +65,29 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
     const dropped = Object.keys(droppedVariables);
 
     expect(loadedVariables().filter((name) => dropped.includes(name))).toEqual([]);
+  });
+
+  it('names the apps with and without the secret key in SECURITY.md', () => {
+    const text = readFileSync('SECURITY.md', 'utf8').replaceAll(/\s+/g, ' ');
+    const [, holders, others] = /- ([\w, -]+) hold the secret key:.*?([\w, -]+) do not have the key\./.exec(text)!;
+    const named = (list: string) =>
+      list
+        .trim()
+        .toLowerCase()
+        .split(/, | and /)
+        .sort();
+    const isHolder = ({ type }: (typeof apps)[number]) => variablesOf(type).some(({ field }) => field === 'secretKey');
+    const holding = apps
+      .filter(isHolder)
+      .map(({ app }) => app)
+      .sort();
+    const without = apps
+      .filter((each) => !isHolder(each))
+      .map(({ app }) => app)
+      .sort();
+
+    expect(named(holders!)).toEqual(holding);
+    expect(named(others!)).toEqual(without);
   });
 
   it('lists every error message', () => {

@@ -14,12 +14,10 @@ import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
-import { ComputedColumnsModule } from './computed-columns/computed-columns.module';
+import { ComputingBotEntity, DeletedBotEntity } from './bots/bot.entity';
 import { RequestedCellEntity } from './computed-columns/requested-cell.entity';
-import { ComputingBotEntity } from './computing-bots/computing-bot.entity';
 import { TablesConfig } from './config';
-import { DeletedBotEntity } from './erasure/deleted-bot.entity';
-import { ErasureModule } from './erasure/erasure.module';
+import { DefinitionsModule } from './definitions.module';
 import { ImportsExportsModule } from './imports-exports/imports-exports.module';
 import { JobEntity } from './jobs/job.entity';
 import { Tables1795392000000 } from './migrations/1795392000000-tables';
@@ -27,15 +25,10 @@ import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { RequestedCells1797000000000 } from './migrations/1797000000000-requested-cells';
 import { RowModel1797100000000 } from './migrations/1797100000000-row-model';
 import { Lexicon1797200000000 } from './migrations/1797200000000-lexicon';
-import { QueriesModule } from './queries/queries.module';
-import { RowsModule } from './rows/rows.module';
-import { DroppedPointEntity } from './search/dropped-point.entity';
-import { RowModelEntity } from './search/row-model.entity';
-import { SearchModule } from './search/search.module';
+import { RowsModule } from './rows.module';
+import { DroppedPointEntity, RowModelEntity } from './search/row-point.entity';
 import { RowEntity } from './tables/row.entity';
-import { TableDefinitionsModule } from './tables/table-definitions.module';
-import { TableStateEntity } from './tables/table-state.entity';
-import { TableEntity } from './tables/table.entity';
+import { TableEntity, TableStateEntity } from './tables/table.entity';
 
 export const tablesDatabase: ServiceSchema = {
   schema: 'tables',
@@ -83,13 +76,9 @@ export class TablesModule {
         ),
         ConfigModule.register(TablesConfig, config),
         PassageIndexModule.register(config),
-        TableDefinitionsModule,
-        ComputedColumnsModule,
-        SearchModule,
-        QueriesModule,
+        DefinitionsModule,
         RowsModule,
         ImportsExportsModule,
-        ErasureModule,
       ],
       controllers: [deadLettersController(tables.deadLetters), workController(tables.work)],
     };

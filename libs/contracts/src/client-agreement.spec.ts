@@ -15,7 +15,7 @@ import { runtime } from './runtime/runtime';
 import { tables } from './tables/tables';
 import type { Contract, InputOf, Operation, OutputOf } from './operation';
 
-/** Operations except those of the chat endpoint, which has a client of its own. */
+/** Operations except those of the chat API, which has a client of its own. */
 const { chatApi, ...runtimeOfChat } = chat;
 const contracts = { admin, chat: runtimeOfChat, files, hub, runtime, tables };
 type Contracts = typeof contracts;
@@ -378,7 +378,7 @@ describe('the contracts', () => {
   );
 });
 
-describe('the contracts of the chat endpoint', () => {
+describe('the contracts of the chat API', () => {
   const { hello, helloWithSlash, ...operations } = chatApi;
   type Name = keyof typeof operations;
 

@@ -1,8 +1,9 @@
+import type { FactoryProvider } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Purpose } from './derived-key';
 import type { SealedFor } from './sealed-box';
-import type { SecretKeys } from './secret-keys';
+import { SecretKeys } from './secret-keys';
 
 const algorithm = 'HS256';
 const lifetimeSeconds = 15 * 60;
@@ -13,12 +14,23 @@ export interface DeployedCode extends SealedFor {
   workspaceId: string;
 }
 
+type TicketPurpose = Extract<Purpose, 'code-tickets' | 'integration-code-tickets'>;
+
 /** Signed tickets for deployed code: admin and the hub give it and its secrets away only for one. */
 export class CodeTickets {
   private readonly keys: [Buffer, ...Buffer[]];
 
-  constructor(keys: SecretKeys, purpose: Extract<Purpose, 'code-tickets' | 'integration-code-tickets'>) {
+  constructor(keys: SecretKeys, purpose: TicketPurpose) {
     this.keys = keys.derive(purpose);
+  }
+
+  /** Provider for the service that owns the code. */
+  static provider(purpose: TicketPurpose): FactoryProvider<CodeTickets> {
+    return {
+      provide: CodeTickets,
+      useFactory: (keys: SecretKeys) => new CodeTickets(keys, purpose),
+      inject: [SecretKeys],
+    };
   }
 
   sign({ ownerId, version, revision, workspaceId }: DeployedCode): Promise<string> {

@@ -35,7 +35,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** A client error waits for its turn when its sender has proven nothing: for a path without a route, for example. */
+  /** A client error waits for its turn when its sender is unauthenticated: for a path without a route, for example. */
   answer(error: unknown, request: TracedRequest, reply: FastifyReply): void {
     if (request.isAdmitted || toApiError(error).code >= 500) return this.answerNow(error, request, reply);
     // When too many wait, it is sent at once.

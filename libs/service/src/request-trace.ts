@@ -8,7 +8,7 @@ export interface TracedRequest extends FastifyRequest {
   traceparent?: string;
   span?: OpenSpan;
   errorType?: string;
-  /** The sender has proven something, or the request had its turn in UnauthenticatedShare. */
+  /** The sender has a confirmed credential, or the request had its turn in UnauthenticatedShare. */
   isAdmitted?: boolean;
 }
 

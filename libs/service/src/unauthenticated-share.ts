@@ -36,7 +36,7 @@ interface UnauthenticatedShareOptions extends Omit<ConcurrencyLimiterOptions, 'p
 }
 
 /**
- * Turns for work of senders who have proven nothing. Few work at once; a turn is followed by a pause as long as the work or,
+ * Turns for work of unauthenticated senders. Few work at once; a turn is followed by a pause as long as the work or,
  * while others need the event loop, up to 19 times as long. Networks take turns, and one may have as many requests
  * waiting as are still free.
  */

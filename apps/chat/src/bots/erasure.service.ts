@@ -2,12 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { ChatLeftovers, CountChatLeftovers } from '@parley/contracts/chat/leftovers';
 import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
-import { type Outcome, RetryLater, type Work } from '@parley/work-queue/queue';
+import { type Outcome, queue, RetryLater, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
 import { isUUID } from 'class-validator';
-import { eraseBots, eraseConversations } from './erasure-queues';
 import { ErasureRepository } from './erasure.repository';
+
+/** Deleted bots, by id. */
+const eraseBots = queue('chat.eraseBots', { repeated: 'again' });
+
+/** Deleted conversations, by id. The tenant is the bot. */
+export const eraseConversations = queue('chat.eraseConversations');
 
 const rowsAtOnce = 2_000;
 const turnMs = 60_000;

@@ -25,7 +25,7 @@ import { ChatMessagesService } from './chat-messages.service';
 import { ChatEventsService } from './chat-events.service';
 import type { CreateChatFile } from '@parley/contracts/chat/chat-files';
 import { ChatFilesService } from './chat-files.service';
-import type { ChatEndpoint, ChatUserFields, CreateChatUser } from '@parley/contracts/chat-api/users';
+import type { ChatApiRequest, ChatUserFields, CreateChatUser } from '@parley/contracts/chat-api/users';
 import { ChatUsersService } from './chat-users.service';
 import { ChatPrincipalsService } from './chat-principals.service';
 import type { PublishMessageStream, SendChatEvent } from '@parley/contracts/chat/chat-actions';
@@ -140,7 +140,7 @@ export class ChatApiController {
   }
 
   @Handles(chat.chatApi.getUser)
-  getUser(caller: ChatUserCaller, input: ChatEndpoint) {
+  getUser(caller: ChatUserCaller, input: ChatApiRequest) {
     return this.users.get(caller, input);
   }
 
@@ -150,22 +150,22 @@ export class ChatApiController {
   }
 
   @Handles(chat.chatApi.deleteUser)
-  deleteUser(caller: ChatUserCaller, input: ChatEndpoint) {
+  deleteUser(caller: ChatUserCaller, input: ChatApiRequest) {
     return this.users.delete(caller, input);
   }
 
   @Handles(chat.chatApi.hello)
-  hello(_caller: Caller, { webhookId }: ChatEndpoint) {
+  hello(_caller: Caller, { webhookId }: ChatApiRequest) {
     return this.principals.hello(webhookId);
   }
 
   @Handles(chat.chatApi.helloWithSlash)
-  helloWithSlash(_caller: Caller, { webhookId }: ChatEndpoint) {
+  helloWithSlash(_caller: Caller, { webhookId }: ChatApiRequest) {
     return this.principals.hello(webhookId);
   }
 
   @Handles(chat.callers.verify)
-  verifyCaller(caller: Caller, { webhookId }: ChatEndpoint) {
+  verifyCaller(caller: Caller, { webhookId }: ChatApiRequest) {
     return this.principals.verify(caller, webhookId);
   }
 

@@ -19,7 +19,7 @@ import {
 import type { ChatPrincipal, ConversationLookup } from './viewer';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { ConversationEntity } from '../conversations/conversation.entity';
-import { newestFirst } from '../queries/newest-first';
+import { newestFirst } from '../queries/list-statements';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { ChatActionTarget } from '@parley/contracts/chat/chat-actions';
 import { Repository } from 'typeorm';

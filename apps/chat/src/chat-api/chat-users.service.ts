@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ChatUserCaller } from '@parley/contracts/access';
 import type { Caller } from '@parley/contracts/caller';
 import type {
-  ChatEndpoint,
+  ChatApiRequest,
   ChatUserFields,
   ChatUserReply,
   CreateChatUser,
@@ -69,7 +69,7 @@ export class ChatUsersService {
     throw idTaken(claim);
   }
 
-  async get(caller: ChatUserCaller, { webhookId }: ChatEndpoint): Promise<ChatUserReply> {
+  async get(caller: ChatUserCaller, { webhookId }: ChatApiRequest): Promise<ChatUserReply> {
     const { installation, claim } = await this.principals.identify(caller, webhookId);
     return { user: toChatUser(requireUser(await this.repository.findChatUser(installation, claim))) };
   }
@@ -80,7 +80,7 @@ export class ChatUsersService {
     return { user: toChatUser(requireUser(await this.change(installation, user, fields))) };
   }
 
-  async delete(caller: ChatUserCaller, { webhookId }: ChatEndpoint): Promise<object> {
+  async delete(caller: ChatUserCaller, { webhookId }: ChatApiRequest): Promise<object> {
     const { installation, claim } = await this.principals.identify(caller, webhookId);
     const { id } = requireUser(await this.repository.findChatUser(installation, claim));
     return this.usersService.delete(asInstallation(caller, installation), { id });

@@ -5,7 +5,7 @@ import { newId, timeOfId } from '@parley/persistence/ids';
 import { Keyset, type LeadingColumn, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReadsService } from '../queries/bounded-reads.service';
-import { isWithin } from '../queries/conditions';
+import { isWithin } from '../queries/list-statements';
 import { taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { isOf, type Scope } from '../queries/scope';

@@ -22,7 +22,7 @@ import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { BotDefinitionsCache } from '../bots/bot-definitions.cache';
 import { channelsOf, installationWith, namedInstallation } from '../bots/installations';
 import { aliasOf, scopeOf, storedNames } from '../queries/scope';
-import { eraseConversations } from '../bots/erasure-queues';
+import { eraseConversations } from '../bots/erasure.service';
 import { OutgoingChangesService } from '../announcements/outgoing-changes.service';
 import { SignalsService } from '../signals/signals.service';
 import { discriminatingTags, lockTags, mergedProperties, mergedTags } from '../tags/object-tags';

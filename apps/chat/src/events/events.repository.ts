@@ -6,7 +6,7 @@ import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { lockNext } from '@parley/persistence/lock-next';
 import { BoundedReadsService } from '../queries/bounded-reads.service';
-import { givenColumns, toEquality } from '../queries/conditions';
+import { givenColumns, toEquality } from '../queries/list-statements';
 import { inScope, isOf, type Scope } from '../queries/scope';
 import type { DueRows } from '@parley/persistence/due-rows';
 import { PendingEventsRepository, type PendingRow } from '../announcements/pending-events.repository';

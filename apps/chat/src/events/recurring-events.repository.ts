@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '@parley/persistence/database';
 import { lockNext } from '@parley/persistence/lock-next';
-import type { RecurringEventEntity } from './recurring-event.entity';
+import type { RecurringEventEntity } from './event.entity';
 import type { DueRows } from '@parley/persistence/due-rows';
 
 type Definition = Omit<RecurringEventEntity, 'failed_attempts' | 'settled_at'>;

@@ -4,8 +4,7 @@ import { Database, type Sql, type Transaction } from '@parley/persistence/databa
 import { knownLimit, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { BoundedReadsService } from '../queries/bounded-reads.service';
-import { newestFirst } from '../queries/newest-first';
-import { isWithin } from '../queries/conditions';
+import { isWithin, newestFirst } from '../queries/list-statements';
 import { eachOf, maxSortedRows, taggedRows, type TaggedRowsQuery } from '../tags/tagged-rows';
 import { isOf, type Scope } from '../queries/scope';
 import type { ListedMessage, MessageEntity } from './message.entity';

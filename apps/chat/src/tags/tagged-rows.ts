@@ -1,6 +1,6 @@
 import type { Sql } from '@parley/persistence/database';
 import { toJsonb } from '@parley/persistence/storable';
-import { isWithin } from '../queries/conditions';
+import { isWithin } from '../queries/list-statements';
 import type { TagKind } from './tags.repository';
 
 type Texts = Record<string, string>;

@@ -7,7 +7,7 @@ import { Keyset, pageSize } from '@parley/persistence/keyset';
 import { toJsonb } from '@parley/persistence/storable';
 import { Repository } from 'typeorm';
 import { BoundedReadsService } from '../queries/bounded-reads.service';
-import { isWithin } from '../queries/conditions';
+import { isWithin } from '../queries/list-statements';
 import { eachOf, type RowSource, taggedRows } from '../tags/tagged-rows';
 import { tagRowsOf } from '../tags/tags.repository';
 import { inScope, isOf, type Scope } from '../queries/scope';

@@ -49,7 +49,7 @@ export class ChatCallersCache {
   }
 
   /** Call when the service has accepted a request: refreshes the cached answer. */
-  accepted(caller: Caller, webhookId: string): void {
+  confirm(caller: Caller, webhookId: string): void {
     const name = cacheKeyOf(caller, webhookId);
     const known = this.known.get(name);
     if (known) this.known.set(name, { ...known, verifiedAt: Date.now() });

@@ -57,7 +57,7 @@ it('trusts an answer longer that the service has confirmed by accepting a reques
   await cache.verify(user, 'webhook');
 
   jest.setSystemTime(Date.now() + 5_000);
-  cache.accepted(user, 'webhook');
+  cache.confirm(user, 'webhook');
   await cache.verifyAfresh(user, 'webhook');
 
   expect(chat.asked).toBe(1);

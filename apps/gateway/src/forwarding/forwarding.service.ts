@@ -39,7 +39,7 @@ export class ForwardingService {
     const { text, isReplayed, warning } = isUnauthenticated(operation.access)
       ? await this.unauthenticated.run(request, () => this.send(exchange))
       : await this.send(exchange);
-    this.accept(caller, request);
+    this.confirm(caller, request);
     if (isReplayed) reply.header('idempotent-replayed', 'true');
     if (warning !== undefined) reply.header(warningHeader, inHeader(warning));
     if (operation.contentType) return this.textOf(operation.contentType, text, reply);
@@ -60,9 +60,9 @@ export class ForwardingService {
   }
 
   /** The service has accepted the request, and with it the user key. */
-  private accept(caller: Caller, request: ForwardedRequest): void {
+  private confirm(caller: Caller, request: ForwardedRequest): void {
     request.confirmCredential?.();
-    if (request.incoming && caller.credential === 'user') this.chatCallers.accepted(caller, webhookIdOf(request));
+    if (request.incoming && caller.credential === 'user') this.chatCallers.confirm(caller, webhookIdOf(request));
   }
 
   /** Text content of users: the sandbox policy keeps browsers from running it. */

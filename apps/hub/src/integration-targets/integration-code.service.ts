@@ -6,7 +6,7 @@ import {
   codePart,
   type CodeSecrets,
   type GetCodePart,
-  maxCodePartLength,
+  maxCodePartBytes,
   type SealCodeSecrets,
   type SealedCodeSecrets,
 } from '@parley/contracts/runner/code';
@@ -27,9 +27,9 @@ export class IntegrationCodeService {
   /** Throws ResourceNotFound when the integration was changed meanwhile. */
   async getPart({ ticket, offset }: GetCodePart): Promise<CodePart> {
     const { ownerId, version } = await this.tickets.verify(ticket);
-    const text = await this.targets.findCodePart(ownerId, version, offset, maxCodePartLength);
-    if (text === undefined) throw notFound('code of integration', ownerId);
-    return codePart(text, offset);
+    const part = await this.targets.findCodePart(ownerId, version, offset, maxCodePartBytes);
+    if (part === undefined) throw notFound('code of integration', ownerId);
+    return codePart(part, offset);
   }
 
   /** Throws ResourceNotFound when the integration was changed meanwhile. */

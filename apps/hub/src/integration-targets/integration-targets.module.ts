@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CodeTickets } from '@parley/secrets/code-tickets';
-import { SecretKeys } from '@parley/secrets/secret-keys';
 import { IntegrationCodeService } from './integration-code.service';
 import { IntegrationTargetsController } from './integration-targets.controller';
 import { IntegrationTargetsRepository } from './integration-targets.repository';
@@ -12,11 +11,7 @@ import { IntegrationTargetsService } from './integration-targets.service';
     IntegrationCodeService,
     IntegrationTargetsService,
     IntegrationTargetsRepository,
-    {
-      provide: CodeTickets,
-      useFactory: (keys: SecretKeys) => new CodeTickets(keys, 'integration-code-tickets'),
-      inject: [SecretKeys],
-    },
+    CodeTickets.provider('integration-code-tickets'),
   ],
 })
 export class IntegrationTargetsModule {}

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ActionDefinition } from '@parley/contracts/definition';
-import { Database } from '@parley/persistence/database';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
+import type { StoredCodePart } from '@parley/contracts/runner/code';
+import { Database } from '@parley/persistence/database';
 import type { IntegrationEntity } from '../integrations/integration.entity';
 
 export interface IntegrationTargetRow extends Pick<
@@ -46,19 +47,22 @@ export class IntegrationTargetsRepository {
     return row?.action ?? undefined;
   }
 
-  /** Characters of the code from `offset` on. Undefined when the integration has changed since. Primary keys. */
+  /** Undefined when the integration has changed since. Primary keys. */
   async findCodePart(
     id: string,
     expectedRevision: string,
     offset: number,
-    length: number,
-  ): Promise<string | undefined> {
-    const [row] = await this.database.query<{ text: string }>(
-      `SELECT substr(code, $3::int + 1, $4) AS text FROM integration_code JOIN integration ON id = integration_id
+    maxBytes: number,
+  ): Promise<StoredCodePart | undefined> {
+    const [row] = await this.database.query<StoredCodePart>(
+      `SELECT CASE WHEN $3::int = 0 AND octet_length(code) <= $4 THEN code END AS whole,
+         CASE WHEN $3::int > 0 OR octet_length(code) > $4
+           THEN convert_from(substr(convert_to(code, 'UTF8'), $3::int + 1, $4), 'LATIN1') END AS latin1
+       FROM integration_code JOIN integration ON id = integration_id
        WHERE id = $1 AND ${revision} = $2`,
-      [id, expectedRevision, offset, length],
+      [id, expectedRevision, offset, maxBytes],
     );
-    return row?.text;
+    return row;
   }
 
   /** Encrypted secrets by name. Primary key. */

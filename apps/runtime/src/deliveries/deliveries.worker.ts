@@ -30,7 +30,7 @@ import {
 } from '../invocations/attempts';
 import { BotClient } from '../invocations/bot.client';
 import { CalleeUnavailable, CallQuotaExceeded, CodePaused, NoRunner } from '../invocations/invocation';
-import { CallPlacesLimiter } from './call-places.limiter';
+import { CallSlotsLimiter } from './call-slots.limiter';
 import { DeliveriesRepository, type Settlement } from './deliveries.repository';
 import { BotRateLimiter } from './bot-rate.limiter';
 import { DeliveryIssuesService } from './delivery-issues.service';
@@ -44,7 +44,7 @@ const maxParkedMs = 24 * 60 * 60_000;
 /** Deliveries wait for earlier events that were not announced yet at most this long. */
 const maxYieldMs = 60_000;
 const yieldPauseMs = 50;
-const noPlacePauseMs = 1_000;
+const noSlotPauseMs = 1_000;
 
 type Delivery = DeliveryPayload & Pick<Settlement, 'replays' | 'created_at'>;
 
@@ -58,7 +58,7 @@ export class DeliveriesWorker {
     private readonly deliveries: DeliveriesRepository,
     private readonly settlements: SettlementsService,
     private readonly rates: BotRateLimiter,
-    private readonly places: CallPlacesLimiter,
+    private readonly slots: CallSlotsLimiter,
     private readonly issues: DeliveryIssuesService,
     private readonly metrics: DeliveryMetricsService,
     private readonly queue: WorkQueue,
@@ -66,10 +66,10 @@ export class DeliveriesWorker {
   ) {}
 
   /** At least once: the bot may get an event again if this process ends before it has recorded the outcome. */
-  @Worker<DeliveryPayload, DeliveriesWorker>(deliveryQueue, ({ config, places }) => ({
+  @Worker<DeliveryPayload, DeliveriesWorker>(deliveryQueue, ({ config, slots }) => ({
     concurrency: config.deliveriesConcurrency,
     perTenant: config.deliveriesPerBot,
-    heldTenants: () => places.heldBots(),
+    heldTenants: () => slots.saturatedBots(),
     attempts: maxAttempts,
     timeoutMs: attemptTimeoutMs,
   }))
@@ -92,11 +92,11 @@ export class DeliveriesWorker {
     const waitMs = await this.rates.msUntilAllowed(botId);
     if (waitMs > 0) this.issues.recordDelay(work.payload, this.rates.reason);
     if (waitMs > 0) throw new RetryLater(this.rates.reason, waitMs);
-    const leave = this.places.enter(target);
-    if (!leave) throw new RetryLater(this.places.reason, noPlacePauseMs);
+    const release = this.slots.acquire(target);
+    if (!release) throw new RetryLater(this.slots.reason, noSlotPauseMs);
     try {
       const called = await this.call(target, event, work);
-      this.places.noteAnswer(botId, called.failure !== 'timed out');
+      this.slots.noteAnswer(botId, called.failure !== 'timed out');
       this.metrics.observeCall(callOutcomeOf(called), called.attempt.durationMs);
       await this.settleCall(delivery, work.failures + 1, called);
     } catch (error) {
@@ -105,11 +105,11 @@ export class DeliveriesWorker {
       if (error instanceof CallQuotaExceeded) this.issues.recordOverQuota(work.payload, error.message);
       if (error instanceof CodePaused) {
         this.issues.recordPause(work.payload, error.message);
-        this.places.pause(botId, error.retryAfterMs);
+        this.slots.pause(botId, error.retryAfterMs);
       }
       await this.park(delivery, error);
     } finally {
-      leave();
+      release();
     }
   }
 

@@ -12,7 +12,7 @@ interface Others {
   isAnnounced?: boolean;
 }
 
-/** Delivery that was announced so long ago, of an event behind another one of its conversation. It has no place, if it may begin. */
+/** Delivery that was announced so long ago, of an event behind another one of its conversation. It has no slot, if it may begin. */
 function deliverAfter(ageMs: number, { unsettled = [], isAnnounced = false }: Others): Promise<void> {
   const payload = { botId: 'bot', eventId: 'event_2' } as DeliveryPayload;
   const event = { id: 'event_2', type: 'text' };
@@ -24,7 +24,7 @@ function deliverAfter(ageMs: number, { unsettled = [], isAnnounced = false }: Ot
     { findSettled: () => Promise.resolve(), findUnsettled: () => Promise.resolve(unsettled) } as never,
     {} as never,
     { msUntilAllowed: () => Promise.resolve(0) } as never,
-    { enter: () => undefined, reason: 'No place.' } as never,
+    { acquire: () => undefined, reason: 'No slot.' } as never,
     {} as never,
     {} as never,
     { has: () => Promise.resolve(isAnnounced) } as never,
@@ -47,5 +47,5 @@ it.each<[what: string, ageMs: number, others: Others]>([
   const delivered = deliverAfter(ageMs, others);
 
   await expect(delivered).rejects.toEqual(expect.any(RetryLater));
-  await expect(delivered).rejects.toThrow('No place.');
+  await expect(delivered).rejects.toThrow('No slot.');
 });

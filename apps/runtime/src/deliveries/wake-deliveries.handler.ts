@@ -8,7 +8,7 @@ import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
 import { BotTargetsCache } from '../invocations/bot-targets.cache';
 import { RunnersService } from '../invocations/runners.service';
-import { CallPlacesLimiter } from './call-places.limiter';
+import { CallSlotsLimiter } from './call-slots.limiter';
 import { changeOf, deliveryQueue, freeRunner, wakes } from './delivery-queues';
 
 /** Deliveries that were just looking at the former state of the bot are parked within this time. */
@@ -23,7 +23,7 @@ export class WakeDeliveriesHandler implements OnModuleInit {
     private readonly targets: BotTargetsCache,
     private readonly work: WorkQueue,
     private readonly runners: RunnersService,
-    private readonly places: CallPlacesLimiter,
+    private readonly slots: CallSlotsLimiter,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
@@ -40,7 +40,7 @@ export class WakeDeliveriesHandler implements OnModuleInit {
   @Consumes(wakeDeliveries)
   async handle({ botId }: BotTargetChanged): Promise<void> {
     this.targets.forget(botId);
-    this.places.resume(botId);
+    this.slots.resume(botId);
     const dueAt = new Date(Date.now() + secondLookMs);
     await this.work.addNow(wakes, [{ key: botId, tenant: botId, payload: null, dueAt }]);
     await this.work.unpark(deliveryQueue, changeOf(botId));

@@ -357,8 +357,9 @@ describe('an unprepared runner', () => {
     const [first, ...again] = bot.calls();
     const bundle = { ownerId: bot.id, codeRevision: first!.codeRevision };
     expect(runner.parts).toMatchObject([
-      { ...bundle, offset: 0, nextOffset: 4_000_000 },
-      { ...bundle, offset: 4_000_000 },
+      { ...bundle, offset: 0, nextOffset: 3_999_998 },
+      { ...bundle, offset: 3_999_998, nextOffset: 7_999_996 },
+      { ...bundle, offset: 7_999_996 },
     ]);
     expect(runner.parts.map(({ text }) => text).join('') === code).toBe(true);
     expect(again.map((call) => runner.opened(call))).toEqual(

@@ -1,8 +1,11 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { writeLastBatches } from '@parley/background/write-last-batches';
 import type { BotTarget } from '@parley/contracts/admin/targets';
 import { usageChanged } from '@parley/contracts/admin/usage';
 import { Outbox } from '@parley/events/outbox';
 import { Database, type Transaction } from '@parley/persistence/database';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
 import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every, WhenDue } from '@parley/work-queue/worker';
 import { CallCountsRepository, type CallTotal, type CountedCalls, dueReports } from './call-counts.repository';
@@ -28,6 +31,7 @@ export class CallCountsService implements BeforeApplicationShutdown {
     private readonly counts: CallCountsRepository,
     private readonly outbox: Outbox,
     private readonly tasks: BackgroundTasks,
+    @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
   count({ botId, workspaceId }: Pick<BotTarget, 'botId' | 'workspaceId'>): void {
@@ -77,7 +81,7 @@ export class CallCountsService implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    while (await this.write());
+    await writeLastBatches(() => this.write(), this.platform.logger);
   }
 
   private add(counted: CountedCalls): void {

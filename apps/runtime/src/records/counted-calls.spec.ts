@@ -1,5 +1,7 @@
 import type { Outbox } from '@parley/events/outbox';
 import type { Database } from '@parley/persistence/database';
+import { createLogger } from '@parley/logging/logger';
+import type { Platform } from '@parley/service/platform';
 import { fakeClock, realClock } from '@parley/testing/fake-clock';
 import type { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import type { CallCountsRepository, CountedCalls } from './call-counts.repository';
@@ -19,6 +21,7 @@ function setUp() {
     { addCalls } as unknown as CallCountsRepository,
     {} as Outbox,
     { wake: () => undefined } as unknown as BackgroundTasks,
+    { logger: createLogger('test', 'silent') } as Platform,
   );
   const count = (botId: string) => counts.count({ botId, workspaceId: 'workspace' });
   return { counts, count, written, database };
@@ -67,4 +70,25 @@ it('keeps the calls of a failed statement, and adds later ones to them', async (
   await counts.write();
 
   expect(written.flat().map(({ calls }) => calls)).toEqual([2]);
+});
+
+it('writes all counts before the process stops, those of a failed statement last', async () => {
+  const { counts, count, written, database } = setUp();
+  for (let nth = 0; nth < 1_001; nth += 1) count(`bot ${nth}`);
+  database.failures = 1;
+
+  await counts.beforeApplicationShutdown();
+
+  expect(written.map((batch) => batch.length)).toEqual([500, 500, 1]);
+  expect(new Set(written.flat().map(({ bot_id }) => bot_id)).size).toBe(1_001);
+});
+
+it('stops without the counts when the database has gone', async () => {
+  const { counts, count, written, database } = setUp();
+  count('bot');
+  database.failures = Infinity;
+
+  await counts.beforeApplicationShutdown();
+
+  expect(written).toEqual([]);
 });

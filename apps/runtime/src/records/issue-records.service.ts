@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { KeyCounts } from '@parley/background/key-counts';
+import { writeLastBatches } from '@parley/background/write-last-batches';
 import { type IssueCategory, type IssueEvent, type IssueValue, maxIssueEvents } from '@parley/contracts/runtime/issues';
 import type { Sql, Transaction } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
@@ -48,9 +49,9 @@ export class IssueRecordsService implements BeforeApplicationShutdown {
   constructor(
     private readonly issues: IssuesRepository,
     private readonly background: BackgroundTasks,
-    @Inject(platformToken) { metrics }: Platform,
+    @Inject(platformToken) private readonly platform: Platform,
   ) {
-    this.countDropped = metrics.counter(
+    this.countDropped = platform.metrics.counter(
       'parley_issue_events_dropped_total',
       'Failures of bots that no issue counts, because too many waited or the database refused them.',
     );
@@ -89,7 +90,7 @@ export class IssueRecordsService implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    while (await this.write());
+    await writeLastBatches(() => this.write(), this.platform.logger);
   }
 
   private async store(issues: NewIssue[], sql?: Sql): Promise<void> {

@@ -1,3 +1,4 @@
+import { createLogger } from '@parley/logging/logger';
 import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
 import { metricValue } from '@parley/testing/metric-value';
@@ -22,7 +23,7 @@ function setUp() {
   const records = new IssueRecordsService(
     issues as unknown as IssuesRepository,
     tasks as unknown as BackgroundTasks,
-    { metrics } as Platform,
+    { metrics, logger: createLogger('test', 'silent') } as Platform,
   );
   const record = (botId: string, code: string, raw = code) =>
     records.record({ botId, code, title: code, description: code, category: 'other', data: { raw: { raw } } });
@@ -86,4 +87,25 @@ it('writes all that waits before the process stops', async () => {
   await records.beforeApplicationShutdown();
 
   expect(written.map((batch) => batch.length)).toEqual([50, 50, 20]);
+});
+
+it('writes the other batches before the process stops when one fails', async () => {
+  const { records, record, written, dropped, database } = setUp();
+  for (let nth = 0; nth < 120; nth += 1) record(`bot ${nth}`, 'broken');
+  database.failures = 1;
+
+  await records.beforeApplicationShutdown();
+
+  expect(written.map((batch) => batch.length)).toEqual([50, 20]);
+  expect(await dropped()).toBe(50);
+});
+
+it('stops after three failed batches, so that it does not wait for a lost database', async () => {
+  const { records, record, written, dropped, database } = setUp();
+  for (let nth = 0; nth < 200; nth += 1) record(`bot ${nth}`, 'broken');
+  database.failures = 3;
+
+  await records.beforeApplicationShutdown();
+
+  expect([written, await dropped()]).toEqual([[], 150]);
 });

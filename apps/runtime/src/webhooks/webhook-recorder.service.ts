@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { KeyCounts } from '@parley/background/key-counts';
+import { writeLastBatches } from '@parley/background/write-last-batches';
 import { maxRecordedBodyBytes, maxRecordedRequests } from '@parley/contracts/runtime/webhook-recordings';
 import type { WebhookRequest } from '@parley/contracts/runtime/webhooks';
 import { SecretBox } from '@parley/secrets/secret-box';
@@ -57,9 +58,9 @@ export class WebhookRecorderService implements BeforeApplicationShutdown {
     private readonly recordings: WebhookRecordingsRepository,
     private readonly box: SecretBox,
     private readonly background: BackgroundTasks,
-    @Inject(platformToken) { metrics }: Platform,
+    @Inject(platformToken) private readonly platform: Platform,
   ) {
-    this.countDropped = metrics.counter(
+    this.countDropped = platform.metrics.counter(
       'parley_webhook_recordings_dropped_total',
       'Requests to recorded webhooks that were not kept, because too many waited or the database refused them.',
     );
@@ -100,7 +101,7 @@ export class WebhookRecorderService implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    while (await this.write());
+    await writeLastBatches(() => this.write(), this.platform.logger);
   }
 
   /** One recording after the other, so that the others keep the connections. Throws the first failure at the end. */

@@ -1,3 +1,4 @@
+import { createLogger } from '@parley/logging/logger';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { Metrics } from '@parley/service/metrics';
@@ -35,7 +36,7 @@ function setUp(...recorded: string[]) {
     recordings as unknown as WebhookRecordingsRepository,
     box,
     { wake: () => undefined } as unknown as BackgroundTasks,
-    { metrics } as Platform,
+    { metrics, logger: createLogger('test', 'silent') } as Platform,
   );
   const record = (webhookId: string, id = 'request', bodyBytes = 0) => {
     const request = { method: 'POST', path: '/', query: '', headers: {}, body: 'x'.repeat(bodyBytes) };
@@ -129,4 +130,14 @@ it('stores what waits before the process stops', async () => {
   await recorder.beforeApplicationShutdown();
 
   expect(idsOf('a')).toEqual(['last']);
+});
+
+it('stops without what waits when the database has gone, and counts it as dropped', async () => {
+  const { recorder, record, failing, dropped } = setUp('a');
+  failing.add('lookup');
+  record('a', 'lost');
+
+  await recorder.beforeApplicationShutdown();
+
+  expect(await dropped()).toBe(1);
 });

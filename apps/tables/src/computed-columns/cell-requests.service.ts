@@ -11,7 +11,7 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import type { Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { WhenDue } from '@parley/work-queue/worker';
-import { ComputingBotsRepository } from '../computing-bots/computing-bots.repository';
+import { ComputingBotsRepository } from '../bots/computing-bots.repository';
 import type { TableColumn } from '../schema/columns';
 import { toRow } from '../tables/row.entity';
 import type { CachedTable } from '../tables/table.cache';

@@ -5,7 +5,7 @@ import { Database } from '@parley/persistence/database';
 import { queue, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
-import { ComputingBotsRepository } from '../computing-bots/computing-bots.repository';
+import { ComputingBotsRepository } from '../bots/computing-bots.repository';
 import { columnsToCompute } from '../schema/dirty-flags';
 import { SchemaChangesService } from '../tables/schema-changes.service';
 import { type TableRow, withColumns } from '../tables/table.entity';

@@ -1,7 +1,9 @@
+import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
+import { openSpoolFile } from '@parley/blobs/spool-file';
 import { Database } from '@parley/persistence/database';
 import { JobFailed, type JobLease } from '../jobs/job-lease';
 import type { JobRow, TaskOf } from '../jobs/job.entity';
@@ -11,12 +13,12 @@ import { RowBatchesRepository } from '../tables/row-batches.repository';
 import { toRow } from '../tables/row.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient } from './bot-files.client';
-import { TemporaryFile } from './temporary-file';
 import { contentTypes, type WrittenRow, writtenRows } from './written-rows';
 
 const rowsAtOnce = 1_000;
 /** Rows that become text in one turn of the event loop. */
 const rowsInTurn = 50;
+const chunkBytes = 65_536;
 
 /**
  * Exports a table to a file of the bot. No snapshot: each row is exported as it is when it is read. A worker that takes
@@ -80,5 +82,36 @@ export class ExportJobService {
       afterId = rows.at(-1)!.id;
       await lease.report(Math.min(95, Math.floor((100 * afterId) / lastId)));
     }
+  }
+}
+
+/** Temporary file that is written once and then read, possibly several times. */
+class TemporaryFile {
+  sizeBytes = 0;
+
+  private constructor(private readonly file: FileHandle) {}
+
+  static async open(): Promise<TemporaryFile> {
+    return new TemporaryFile(await openSpoolFile());
+  }
+
+  async write(chunks: AsyncIterable<Uint8Array | string>): Promise<void> {
+    for await (const chunk of chunks) {
+      const bytes = Buffer.from(chunk as Uint8Array);
+      await this.file.writeFile(bytes);
+      this.sizeBytes += bytes.length;
+    }
+  }
+
+  async *content(): AsyncIterable<Uint8Array> {
+    for (let position = 0; position < this.sizeBytes;) {
+      const { buffer, bytesRead } = await this.file.read({ buffer: Buffer.allocUnsafe(chunkBytes), position });
+      yield buffer.subarray(0, bytesRead);
+      position += bytesRead;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
   }
 }

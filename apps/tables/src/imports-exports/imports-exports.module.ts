@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
-import { JobsModule } from '../jobs/jobs.module';
-import { RowsModule } from '../rows/rows.module';
-import { TableDefinitionsModule } from '../tables/table-definitions.module';
+import { DefinitionsModule } from '../definitions.module';
+import { RowsModule } from '../rows.module';
 import { BotFilesClient } from './bot-files.client';
 import { ExportJobService } from './export-job.service';
 import { ImportJobService } from './import-job.service';
@@ -10,7 +9,7 @@ import { ImportsExportsService } from './imports-exports.service';
 import { JobsWorker } from './jobs.worker';
 
 @Module({
-  imports: [JobsModule, RowsModule, TableDefinitionsModule],
+  imports: [DefinitionsModule, RowsModule],
   controllers: [ImportsExportsController],
   providers: [BotFilesClient, ExportJobService, ImportJobService, ImportsExportsService, JobsWorker],
 })

@@ -6,9 +6,8 @@ import type { TableName } from '@parley/contracts/tables/table-definition';
 import { tables } from '@parley/contracts/tables/tables';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
-import { JobQueueService } from '../jobs/job-queue.service';
-import { type JobCaller, type JobTask, toJob } from '../jobs/job.entity';
 import { JobsRepository } from '../jobs/jobs.repository';
+import { type JobCaller, type JobTask, toJob } from '../jobs/job.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient } from './bot-files.client';
 
@@ -22,7 +21,6 @@ export class ImportsExportsService {
     private readonly tableCache: TableCache,
     private readonly files: BotFilesClient,
     private readonly jobs: JobsRepository,
-    private readonly queue: JobQueueService,
   ) {}
 
   async export(caller: BotCaller, { table: name, format = 'csv', compress = true }: ExportTable): Promise<JobReply> {
@@ -52,7 +50,7 @@ export class ImportsExportsService {
         `At most ${maxUnfinishedOfBot} unfinished jobs per bot. Wait until one of them has ended.`,
       );
     }
-    return { job: toJob(await this.queue.start(tx, { botId: bot_id, tableId: id, task })) };
+    return { job: toJob(await this.jobs.queueJob(tx, { botId: bot_id, tableId: id, task })) };
   }
 }
 

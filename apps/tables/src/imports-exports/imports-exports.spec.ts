@@ -25,9 +25,8 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesConfig } from '../config';
-import { JobQueueService } from '../jobs/job-queue.service';
-import type { JobCaller, JobTask } from '../jobs/job.entity';
 import { JobsRepository } from '../jobs/jobs.repository';
+import type { JobCaller, JobTask } from '../jobs/job.entity';
 import { TablesModule } from '../tables.module';
 import { BotFilesClient } from './bot-files.client';
 
@@ -524,7 +523,7 @@ async function started(tableId: string, task: JobTask): Promise<Job> {
   const [table] = await api.sql<{ bot_id: string }>('SELECT bot_id FROM tables."table" WHERE id = $1', [tableId]);
   const { id } = await tables
     .get(Database, { strict: false })
-    .transaction((tx) => tables.get(JobQueueService).start(tx, { botId: table!.bot_id, tableId, task }));
+    .transaction((tx) => tables.get(JobsRepository).queueJob(tx, { botId: table!.bot_id, tableId, task }));
   return ended(tableId, id);
 }
 

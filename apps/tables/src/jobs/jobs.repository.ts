@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { notFound } from '@parley/contracts/errors';
-import { Database, type Sql } from '@parley/persistence/database';
+import { Database, type Sql, type Transaction } from '@parley/persistence/database';
 import { isForeignKeyViolation } from '@parley/persistence/errors';
 import { newId } from '@parley/persistence/ids';
 import { toJsonb, toText } from '@parley/persistence/storable';
+import { queue } from '@parley/work-queue/queue';
+import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import type { JobEntity, JobRow, JobTask } from './job.entity';
 
 export interface NewJob {
@@ -26,6 +28,9 @@ export interface Outcome {
   warnings?: string[];
 }
 
+/** Ids of jobs. A bot has one running job at a time. */
+export const runJobs = queue('tables.jobs', { isOrdered: true });
+
 export const maxJobsOfTable = 100;
 export const maxErrors = 100;
 
@@ -34,25 +39,17 @@ const unfinished = `('pending', 'in_progress', 'finalizing')`;
 /** Jobs. The caller of an update by `tx` holds the lease. */
 @Injectable()
 export class JobsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly queue: WorkQueue,
+  ) {}
 
-  /** Deletes the oldest ended jobs of the table beyond the retention. Throws ResourceNotFound when the table is gone. */
-  async insertJob(tx: Sql, { botId, tableId, task }: NewJob): Promise<JobRow> {
-    const inputFileId = task.type === 'import' ? task.fileId : null;
-    const [row] = await tx
-      .query<JobEntity>(
-        `INSERT INTO job (id, bot_id, table_id, type, task, input_file_id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
-        [newId('job'), botId, tableId, task.type, toJsonb(task), inputFileId],
-      )
-      .catch((error: unknown) => {
-        throw isForeignKeyViolation(error) ? notFound('table', tableId) : error;
-      });
-    await tx.query(
-      `DELETE FROM job WHERE table_id = $1 AND status NOT IN ${unfinished}
-         AND id < (SELECT id FROM job WHERE table_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`,
-      [tableId, maxJobsOfTable - 1],
-    );
-    return toJobRow(row!);
+  /** Starts the job after the commit. It is deleted with its table. Throws ResourceNotFound when the table is gone. */
+  async queueJob(tx: Transaction, job: NewJob): Promise<JobRow> {
+    const { botId } = job;
+    const row = await this.insertJob(tx, job);
+    await this.queue.add(tx, runJobs, [{ key: row.id, tenant: botId, orderingKey: botId, payload: null }]);
+    return row;
   }
 
   async countUnfinished(sql: Sql, botId: string): Promise<number> {
@@ -119,6 +116,25 @@ export class JobsRepository {
       `UPDATE job SET status = 'failed', failed_reason = $2, updated_at = now() WHERE id = $1 AND status IN ${unfinished}`,
       [id, toText(reason)],
     );
+  }
+
+  /** Deletes the oldest ended jobs of the table beyond the retention. */
+  private async insertJob(tx: Sql, { botId, tableId, task }: NewJob): Promise<JobRow> {
+    const inputFileId = task.type === 'import' ? task.fileId : null;
+    const [row] = await tx
+      .query<JobEntity>(
+        `INSERT INTO job (id, bot_id, table_id, type, task, input_file_id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
+        [newId('job'), botId, tableId, task.type, toJsonb(task), inputFileId],
+      )
+      .catch((error: unknown) => {
+        throw isForeignKeyViolation(error) ? notFound('table', tableId) : error;
+      });
+    await tx.query(
+      `DELETE FROM job WHERE table_id = $1 AND status NOT IN ${unfinished}
+         AND id < (SELECT id FROM job WHERE table_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`,
+      [tableId, maxJobsOfTable - 1],
+    );
+    return toJobRow(row!);
   }
 }
 

@@ -1,6 +1,8 @@
+import { ApiError } from '@parley/contracts/errors';
+import { expressionProblem, isStopped } from '@parley/persistence/errors';
 import { toJsonb, toText } from '@parley/persistence/storable';
 import { type DataColumn, valueAt } from './column-reference';
-import type { Comparison, Filter, Matches } from './filter';
+import { type Comparison, expressionsOf, type Filter, type Matches } from './filter';
 
 /** Longer lists of values are compared by hash: each additional `@>` is evaluated for every row that is read. */
 const maxContained = 20;
@@ -203,4 +205,23 @@ function isId(value: unknown): value is number {
 function idBound(comparison: Comparison, value: number): number {
   const bound = comparison === '>' || comparison === '<=' ? Math.floor(value) : Math.ceil(value);
   return Math.min(Math.max(bound, idRange.min - 1), idRange.max);
+}
+
+/** InvalidPayload when Postgres rejects an expression or cannot compile it in time; otherwise the error itself. */
+export function ofCompiling({ name }: Matches, error: unknown): unknown {
+  return refusal(name, isStopped(error) ? 'the expression is too complex' : expressionProblem(error), error);
+}
+
+/**
+ * InvalidPayload when an expression is too complex for the text of a row. Postgres does not report which of several
+ * expressions failed. A timeout stays a timeout: it may be due to the filter as a whole.
+ */
+export function ofMatching(filter: Filter, error: unknown): unknown {
+  const names = expressionsOf(filter).map(({ name }) => name);
+  if (names.length === 0) return error;
+  return refusal(names.length === 1 ? names[0]! : `One of ${names.join(', ')}`, expressionProblem(error), error);
+}
+
+function refusal(names: string, problem: string | undefined, cause: unknown): unknown {
+  return problem === undefined ? cause : new ApiError('InvalidPayload', `${names}: ${problem}.`, { cause });
 }

@@ -7,9 +7,8 @@ import { toText } from '@parley/persistence/storable';
 import { TablesConfig } from '../config';
 import type { StoredRow } from '../tables/row.entity';
 import { tableIsCurrent, type TableRow } from '../tables/table.entity';
-import { ofCompiling, ofMatching } from './expression-problem';
+import { ofCompiling, ofMatching, matchOperator } from './filter-sql';
 import { expressionsOf, type Filter } from './filter';
-import { matchOperator } from './filter-sql';
 import type { Grouping, GroupRow } from './grouping';
 import {
   isSmall,

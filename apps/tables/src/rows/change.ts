@@ -1,5 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { maxRowId } from '@parley/contracts/tables/rows';
 import type { TableColumn } from '../schema/columns';
+import { type DirtyFlags, dirtyFlagsOfChange, dirtyFlagsOfNewRow } from '../schema/dirty-flags';
+import { withoutNulls } from '../schema/row-validator';
+import type { StoredRow } from '../tables/row.entity';
 import type { CachedTable } from '../tables/table.cache';
 import { checkRows } from './checked-rows';
 import type { RowProblems } from './row-problems';
@@ -67,4 +71,39 @@ export function firstOfEach(changes: Change[], { name, key }: TableColumn, probl
 
 export function identityOf(value: unknown): string {
   return JSON.stringify(value ?? null);
+}
+
+export type RowState = Pick<StoredRow, 'data' | 'computed' | 'stale' | 'unindexed'>;
+
+export type ChangedRow = RowState & Pick<DirtyFlags, 'work'>;
+
+/**
+ * Applies a change, in which null removes a value, and flags the dependent work. Drops values of columns that the table
+ * no longer has.
+ */
+export function changeRow(
+  table: CachedTable,
+  stored: Omit<StoredRow, 'updated_at'>,
+  change: Record<string, unknown>,
+): ChangedRow {
+  const data: Record<string, unknown> = {};
+  const changed: string[] = [];
+  for (const { name, key } of table.columns.values()) {
+    const before = stored.data[key] ?? null;
+    const value = change[key] === undefined ? before : change[key];
+    if (value !== null) data[key] = value;
+    if (value !== before && !isDeepStrictEqual(value, before)) changed.push(name);
+  }
+  const flags = dirtyFlagsOfChange(table, changed);
+  return {
+    data,
+    computed: flags.computed ? { ...stored.computed, ...flags.computed } : stored.computed,
+    stale: flags.stale ? [...new Set([...(stored.stale ?? []), ...flags.stale])] : stored.stale,
+    unindexed: stored.unindexed || flags.unindexed,
+    work: flags.work,
+  };
+}
+
+export function newRow(table: CachedTable, given: Record<string, unknown>): ChangedRow {
+  return { data: withoutNulls(given), ...dirtyFlagsOfNewRow(table) };
 }

@@ -8,8 +8,7 @@ import type { WorkKind } from '../schema/dirty-flags';
 import type { StoredRow } from '../tables/row.entity';
 import type { TableRow } from '../tables/table.entity';
 import { queuedWork } from '../tables/table-queues';
-import { identityOf } from './change';
-import type { RowState } from './changed-row';
+import { identityOf, type RowState } from './change';
 import { noMoreIds } from './rows.repository';
 
 type TableVersion = Pick<TableRow, 'number' | 'bot_id' | 'version'>;

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql, Transaction } from '@parley/persistence/database';
-import { ofMatching } from '../queries/expression-problem';
+import { ofMatching, conditionOf } from '../queries/filter-sql';
 import type { Filter } from '../queries/filter';
-import { conditionOf } from '../queries/filter-sql';
 import { isSearchable } from '../schema/dirty-flags';
 import type { CachedTable } from '../tables/table.cache';
 import type { TableRow } from '../tables/table.entity';

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { RowKey } from '@parley/contracts/tables/reindex';
 import { Database } from '@parley/persistence/database';
 import type { Repository } from 'typeorm';
-import { RowModelEntity } from './row-model.entity';
+import { RowModelEntity } from './row-point.entity';
 
 @Injectable()
 export class RowModelRepository {

@@ -8,8 +8,7 @@ import { keyColumnOf } from '../schema/columns';
 import { isSearchable } from '../schema/dirty-flags';
 import type { StoredRow } from './row.entity';
 import { computeRows, indexRows } from './table-queues';
-import { TableStateEntity } from './table-state.entity';
-import type { TableWithColumns } from './table.entity';
+import { TableStateEntity, type TableWithColumns } from './table.entity';
 
 /** Processed rows. `lastId` is null when there were none. */
 interface Passed {

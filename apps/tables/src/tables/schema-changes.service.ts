@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import type { Transaction } from '@parley/persistence/database';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { JobQueueService } from '../jobs/job-queue.service';
+import { JobsRepository } from '../jobs/jobs.repository';
 import { show } from '../schema/column-names';
 import { keyColumnOf } from '../schema/columns';
 import { effectOnRows, workOf } from '../schema/effect-on-rows';
@@ -22,7 +22,7 @@ const maxRekeyedRows = 150_000;
 export class SchemaChangesService {
   constructor(
     private readonly rows: TableRowsRepository,
-    private readonly jobs: JobQueueService,
+    private readonly jobs: JobsRepository,
     private readonly queue: WorkQueue,
   ) {}
 
@@ -47,7 +47,7 @@ export class SchemaChangesService {
     const isOfColumns = Object.values(columns).some((keys) => keys.length > 0);
     const type = isOfColumns ? ('clear_column' as const) : ('clear_vectors' as const);
     const task = { type, tableNumber: after.number, lastRowId, effect };
-    await this.jobs.start(tx, { botId: after.bot_id, tableId: after.id, task });
+    await this.jobs.queueJob(tx, { botId: after.bot_id, tableId: after.id, task });
   }
 
   private async refuseDuplicates(tx: Transaction, table: TableRow, columnKey: string): Promise<void> {

@@ -6,7 +6,7 @@ import { tables as operations } from '@parley/contracts/tables/tables';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { JobQueueService } from '../jobs/job-queue.service';
+import { JobsRepository } from '../jobs/jobs.repository';
 import { columnsOf } from '../schema/columns';
 import { RowBatchesRepository } from './row-batches.repository';
 import { wakeAfterCommit } from './table-queues';
@@ -27,7 +27,7 @@ export class TableCopiesService {
     private readonly tables: TablesRepository,
     private readonly rows: TableRowsRepository,
     private readonly batches: RowBatchesRepository,
-    private readonly jobs: JobQueueService,
+    private readonly jobs: JobsRepository,
     private readonly queue: WorkQueue,
   ) {}
 
@@ -76,7 +76,11 @@ export class TableCopiesService {
       keys: Object.fromEntries(keys) as Record<string, string>,
     };
     if (count > maxCopiedRows) {
-      return this.jobs.start(tx, { botId: copy.bot_id, tableId: copy.id, task: { type: 'duplicate_table', ...task } });
+      return this.jobs.queueJob(tx, {
+        botId: copy.bot_id,
+        tableId: copy.id,
+        task: { type: 'duplicate_table', ...task },
+      });
     }
     await this.batches.copyRows(tx, { ...copy, columns }, task, 0, count);
     wakeAfterCommit(tx, this.queue, ['compute', 'index']);

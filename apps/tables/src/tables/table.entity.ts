@@ -1,7 +1,7 @@
 import type { Table } from '@parley/contracts/tables/table-definition';
 import type { TableSchema } from '@parley/contracts/tables/table-schema';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
-import { Column, Entity, Index, Unique } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import { columnsOf, type TableColumn } from '../schema/columns';
 
 /** Definition of a table: name, columns and settings. */
@@ -45,6 +45,18 @@ export class TableEntity {
 
 /** Condition of SQL: a column of the table is searchable. */
 export const hasSearchableColumn = `jsonb_path_exists(schema, '$.properties.*."x-zui" ? (@.searchable == true)')`;
+
+/** State of a table that changes with every insert, and the lock that keeps its rows and its schema consistent. */
+@Entity('table_state')
+export class TableStateEntity {
+  /** Number of the table. `bigint`, which arrives as text. */
+  @PrimaryColumn('bigint') number!: string;
+
+  @Column('integer', { default: 1 }) version!: number;
+
+  /** `bigint`, which arrives as text. */
+  @Column('bigint', { default: 1 }) next_row_id!: string;
+}
 
 /** Table with the version from `table_state`. */
 export interface TableRow extends TableEntity {

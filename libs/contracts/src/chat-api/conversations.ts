@@ -4,7 +4,7 @@ import { ListOf, Nested, Optional } from '../fields';
 import { operation } from '../operation';
 import { Empty, PageMeta } from '../paging';
 import { PathParam, QueryString } from '../query-fields';
-import { ChatEndpoint, ChatUser } from './users';
+import { ChatApiRequest, ChatUser } from './users';
 import { IsForeignId } from '../chat/foreign-id';
 
 export class ChatConversation {
@@ -15,26 +15,26 @@ export class ChatConversation {
   @IsString() updatedAt!: string;
 }
 
-export class CreateChatConversation extends ChatEndpoint {
+export class CreateChatConversation extends ChatApiRequest {
   /** Foreign id: the application's own id of the conversation, returned in place of the platform's. */
   @Optional() @IsForeignId() id?: string;
 }
 
-export class GetOrCreateChatConversation extends ChatEndpoint {
+export class GetOrCreateChatConversation extends ChatApiRequest {
   /** Id of an existing conversation, or the foreign id of a new one. */
   @IsForeignId() id!: string;
 }
 
-export class ChatConversationId extends ChatEndpoint {
+export class ChatConversationId extends ChatApiRequest {
   @PathParam() id!: string;
 }
 
-export class ListChatConversations extends ChatEndpoint {
+export class ListChatConversations extends ChatApiRequest {
   /** Cursor: `meta.nextToken` of the previous page. */
   @QueryString({ maxLength: 8000 }) nextToken?: string;
 }
 
-export class InChatConversation extends ChatEndpoint {
+export class InChatConversation extends ChatApiRequest {
   @PathParam() conversationId!: string;
 }
 

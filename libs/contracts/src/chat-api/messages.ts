@@ -6,7 +6,7 @@ import { Empty, PageMeta } from '../paging';
 import { PathParam } from '../query-fields';
 import { type ChatPayload, IsChatPayload } from '../chat/chat-payload';
 import { ListInChatConversation } from './conversations';
-import { ChatEndpoint } from './users';
+import { ChatApiRequest } from './users';
 
 export class ChatMessage {
   @IsString() id!: string;
@@ -27,7 +27,7 @@ export class ChatMessage {
   @Optional() @JsonObject() metadata?: Record<string, unknown>;
 }
 
-export class CreateChatMessage extends ChatEndpoint {
+export class CreateChatMessage extends ChatApiRequest {
   /** At most 128 KB together with `metadata`. */
   @IsChatPayload() payload!: ChatPayload;
 
@@ -35,7 +35,7 @@ export class CreateChatMessage extends ChatEndpoint {
   @Optional() @JsonObject() metadata?: Record<string, unknown>;
 }
 
-export class ChatMessageId extends ChatEndpoint {
+export class ChatMessageId extends ChatApiRequest {
   @PathParam() id!: string;
 }
 
@@ -60,12 +60,12 @@ export class ChatEvent {
   @IsString() userId!: string;
 }
 
-export class CreateChatEvent extends ChatEndpoint {
+export class CreateChatEvent extends ChatApiRequest {
   @JsonObject() payload!: Record<string, unknown>;
   @IsString() conversationId!: string;
 }
 
-export class ChatEventId extends ChatEndpoint {
+export class ChatEventId extends ChatApiRequest {
   @PathParam() id!: string;
 }
 

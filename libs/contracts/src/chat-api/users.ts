@@ -6,7 +6,7 @@ import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
 import { IsForeignId } from '../chat/foreign-id';
 
-export class ChatEndpoint {
+export class ChatApiRequest {
   /** Webhook id of the bot's chat integration. */
   @PathParam() webhookId!: string;
 }
@@ -23,7 +23,7 @@ export class ChatUser {
 }
 
 /** Absent fields stay unchanged. */
-export class ChatUserFields extends ChatEndpoint {
+export class ChatUserFields extends ChatApiRequest {
   @Optional() @IsString() @MaxLength(200) name?: string;
   @Optional() @IsUri() @MaxLength(40_000) pictureUrl?: string;
 
@@ -69,7 +69,7 @@ export const chatApiUsers = {
     route: 'GET /chat/{webhookId}/users/me',
     summary: 'Gets the user of the user key.',
     access: chatUser,
-    input: ChatEndpoint,
+    input: ChatApiRequest,
     output: ChatUserReply,
   }),
   updateUser: operation({
@@ -85,7 +85,7 @@ export const chatApiUsers = {
     route: 'DELETE /chat/{webhookId}/users/me',
     summary: 'Deletes the user of the user key. Its foreign id becomes available again; its messages are kept.',
     access: chatUser,
-    input: ChatEndpoint,
+    input: ChatApiRequest,
     output: Empty,
   }),
 };

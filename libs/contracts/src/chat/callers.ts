@@ -1,7 +1,7 @@
 import { IsString } from 'class-validator';
 import { service } from '../access';
 import { operation } from '../operation';
-import { ChatEndpoint } from '../chat-api/users';
+import { ChatApiRequest } from '../chat-api/users';
 
 export class ChatBot {
   @IsString() botId!: string;
@@ -13,7 +13,7 @@ export const callers = {
     summary:
       'Checks that the bot has a chat endpoint and that the user key of the caller, if any, is valid. Called before the body is read.',
     access: service,
-    input: ChatEndpoint,
+    input: ChatApiRequest,
     output: ChatBot,
   }),
 };

@@ -4,9 +4,9 @@ import { Nested, Optional } from '../fields';
 import { IsMediaType } from '../media-type';
 import { maxVisitorFileBytes, VisitorFile } from '../visitor-files';
 import { operation } from '../operation';
-import { ChatEndpoint } from '../chat-api/users';
+import { ChatApiRequest } from '../chat-api/users';
 
-export class CreateChatFile extends ChatEndpoint {
+export class CreateChatFile extends ChatApiRequest {
   @IsString() conversationId!: string;
 
   /** File name, with its extension. */

@@ -3,8 +3,8 @@ import { service } from '../access';
 import { Optional } from '../fields';
 import { operation } from '../operation';
 
-/** Characters of code in one answer. */
-export const maxCodePartLength = 4_000_000;
+/** Bytes of code (UTF-8) in one answer. */
+export const maxCodePartBytes = 4_000_000;
 
 /** Deployed code, for the runtime. */
 export class CodeTarget {
@@ -18,7 +18,7 @@ export class CodeTarget {
 export class GetCodePart {
   @IsString() ticket!: string;
 
-  /** Characters to skip. */
+  /** Bytes of UTF-8 to skip. */
   @IsInt() offset!: number;
 }
 
@@ -30,11 +30,23 @@ export class CodePart {
 }
 
 /**
- * Part that begins at `offset`. Offsets are those of Postgres, which counts code points. JavaScript counts at least as many
- * characters, so that an empty part may follow the last one, but none is left out.
+ * Code as its owner reads it: whole if it fits in one answer, otherwise the bytes from `offset` on, each as a character of
+ * LATIN1. Postgres then counts no characters, and sends less than in hexadecimal.
  */
-export function codePart(text: string, offset: number): CodePart {
-  return text.length < maxCodePartLength ? { text } : { text, nextOffset: offset + maxCodePartLength };
+export type StoredCodePart = { whole: string; latin1: null } | { whole: null; latin1: string };
+
+/** Part that begins at `offset`. Leaves its last character to the next part, since it may not be whole. */
+export function codePart({ whole, latin1 }: StoredCodePart, offset: number, maxBytes = maxCodePartBytes): CodePart {
+  if (latin1 === null) return { text: whole };
+  const bytes = Buffer.from(latin1, 'latin1');
+  if (bytes.length < maxBytes) return { text: bytes.toString() };
+  let end = bytes.length - 1;
+  while (isContinuation(bytes[end]!)) end -= 1;
+  return { text: bytes.toString('utf8', 0, end), nextOffset: offset + end };
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0b1100_0000) === 0b1000_0000;
 }
 
 export class SealCodeSecrets {

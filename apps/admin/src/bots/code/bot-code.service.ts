@@ -4,7 +4,7 @@ import {
   type CodePart,
   type CodeSecrets,
   type GetCodePart,
-  maxCodePartLength,
+  maxCodePartBytes,
   type SealCodeSecrets,
   type SealedCodeSecrets,
 } from '@parley/contracts/runner/code';
@@ -33,9 +33,9 @@ export class BotCodeService {
 
   async getPart({ ticket, offset }: GetCodePart): Promise<CodePart> {
     const deployed = await this.tickets.verify(ticket);
-    const text = await this.code.findCodePart(deployed, offset, maxCodePartLength);
-    if (text === undefined) throw notFound('bot version', deployed.version);
-    return codePart(text, offset);
+    const part = await this.code.findCodePart(deployed, offset, maxCodePartBytes);
+    if (part === undefined) throw notFound('bot version', deployed.version);
+    return codePart(part, offset);
   }
 
   /** Throws ResourceNotFound when another version was deployed meanwhile. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { StoredCodePart } from '@parley/contracts/runner/code';
 import { Database } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import type { DeployedCode } from '@parley/secrets/code-tickets';
@@ -16,15 +17,21 @@ interface NewIntegrationKey {
 export class CodeRepository {
   constructor(private readonly database: Database) {}
 
-  /** Characters of the code from `offset` on. Undefined for an unknown version. Primary keys. */
-  async findCodePart({ ownerId, version }: DeployedCode, offset: number, length: number): Promise<string | undefined> {
-    const [row] = await this.database.query<{ text: string }>(
-      `SELECT substr(code, $3::int + 1, $4) AS text
+  /** Undefined for an unknown version. Primary keys. */
+  async findCodePart(
+    { ownerId, version }: DeployedCode,
+    offset: number,
+    maxBytes: number,
+  ): Promise<StoredCodePart | undefined> {
+    const [row] = await this.database.query<StoredCodePart>(
+      `SELECT CASE WHEN $3::int = 0 AND octet_length(code) <= $4 THEN code END AS whole,
+         CASE WHEN $3::int > 0 OR octet_length(code) > $4
+           THEN convert_from(substr(convert_to(code, 'UTF8'), $3::int + 1, $4), 'LATIN1') END AS latin1
        FROM bot_version JOIN bot_code ON bot_code.bot_id = bot_version.bot_id AND bot_code.hash = code_hash
        WHERE bot_version.bot_id = $1 AND bot_version.id = $2`,
-      [ownerId, version, offset, length],
+      [ownerId, version, offset, maxBytes],
     );
-    return row?.text;
+    return row;
   }
 
   /** Encrypted secrets of the bot by name. Undefined unless the version is deployed. Primary key. */

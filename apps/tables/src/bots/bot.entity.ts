@@ -10,3 +10,10 @@ export class ComputingBotEntity {
   /** Newest revision of the bot, so that an older one that arrives late has no effect. `bigint`, which arrives as text. */
   @Column('bigint') revision!: string;
 }
+
+/** Tombstone of a deleted bot: new tables are refused. */
+@Entity('deleted_bot')
+export class DeletedBotEntity {
+  @PrimaryIdColumn() bot_id!: string;
+  @Column('timestamptz', { default: () => 'now()' }) deleted_at!: Date;
+}

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Sql } from '@parley/persistence/database';
 import { Repository } from 'typeorm';
-import { ComputingBotEntity } from './computing-bot.entity';
+import { ComputingBotEntity } from './bot.entity';
 
 @Injectable()
 export class ComputingBotsRepository {

@@ -11,11 +11,11 @@ const maxTimeOuts = 3;
 const forgetTimeOutsMs = 10 * 60_000;
 
 /**
- * Fair shares of the places for calls in this process. A workspace may have as many as are free: half of them alone, a
- * third beside an equal one. A bot that hangs has one, and a bot whose code pauses has none.
+ * Fair shares of the call slots in this process. A workspace may have as many as are free: half of them alone, a third
+ * beside an equal one. A bot that does not answer has one, and a bot whose code pauses has none.
  */
 @Injectable()
-export class CallPlacesLimiter {
+export class CallSlotsLimiter {
   readonly reason = 'The workspace has its share of the calls that run at once.';
   private readonly callsOfBot = new KeyCounts();
   private readonly callsOfWorkspace = new KeyCounts();
@@ -26,10 +26,10 @@ export class CallPlacesLimiter {
 
   constructor(private readonly config: RuntimeConfig) {}
 
-  /** Returns what ends the call, or undefined without a place. */
-  enter({ botId, workspaceId }: Pick<BotTarget, 'botId' | 'workspaceId'>): (() => void) | undefined {
+  /** Returns what ends the call, or undefined without a slot. */
+  acquire({ botId, workspaceId }: Pick<BotTarget, 'botId' | 'workspaceId'>): (() => void) | undefined {
     this.workspaceOf.set(botId, workspaceId);
-    if (this.isFull(workspaceId) || this.isHanging(botId)) return undefined;
+    if (this.isFull(workspaceId) || this.isUnresponsive(botId)) return undefined;
     this.add(botId, workspaceId, 1);
     return () => this.add(botId, workspaceId, -1);
   }
@@ -48,14 +48,14 @@ export class CallPlacesLimiter {
     this.paused.delete(botId);
   }
 
-  /** Bots that would get no place. Each of them pauses, or has a call that runs, or another bot of its workspace has. */
-  heldBots(): string[] {
-    const hanging = [...this.callsOfBot.keys()].filter((botId) => this.isHanging(botId));
-    const held = [...hanging, ...this.paused.keys()];
+  /** Bots that would get no slot. Each of them pauses, or has a call that runs, or another bot of its workspace has. */
+  saturatedBots(): string[] {
+    const unresponsive = [...this.callsOfBot.keys()].filter((botId) => this.isUnresponsive(botId));
+    const saturated = [...unresponsive, ...this.paused.keys()];
     const full = new Set([...this.callsOfWorkspace.keys()].filter((workspaceId) => this.isFull(workspaceId)));
-    if (full.size === 0) return held;
+    if (full.size === 0) return saturated;
     const ofFull = [...this.workspaceOf].filter(([, workspaceId]) => full.has(workspaceId)).map(([botId]) => botId);
-    return [...new Set([...held, ...ofFull])];
+    return [...new Set([...saturated, ...ofFull])];
   }
 
   private isFull(workspaceId: string): boolean {
@@ -63,7 +63,7 @@ export class CallPlacesLimiter {
     return this.callsOfWorkspace.count(workspaceId) >= free;
   }
 
-  private isHanging(botId: string): boolean {
+  private isUnresponsive(botId: string): boolean {
     return (this.timeOuts.get(botId) ?? 0) >= maxTimeOuts && this.callsOfBot.has(botId);
   }
 
