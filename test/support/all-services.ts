@@ -14,6 +14,8 @@ import { FilesWorkerModule } from '../../apps/files-worker/src/files-worker.modu
 import { GatewayModule } from '../../apps/gateway/src/gateway.module';
 import { HubConfig } from '../../apps/hub/src/config';
 import { HubModule } from '../../apps/hub/src/hub.module';
+import { ModelsConfig } from '../../apps/models/src/config';
+import { ModelsModule } from '../../apps/models/src/models.module';
 import { RunnerConfig } from '../../apps/runner/src/config';
 import { RunnerModule } from '../../apps/runner/src/runner.module';
 import { RuntimeConfig } from '../../apps/runtime/src/config';
@@ -25,7 +27,10 @@ import { TablesModule } from '../../apps/tables/src/tables.module';
 const sweepIntervalMs = 3_600_000;
 
 /** All services with operations in this process, on their own database. Files are indexed only with an embedding server. */
-export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: string } = {}): Promise<PublicApi> {
+export async function startAllServices({
+  embeddingsUrl,
+  completionsUrl,
+}: { embeddingsUrl?: string; completionsUrl?: string } = {}): Promise<PublicApi> {
   const blobsDir = await mkdtemp(join(tmpdir(), 'parley-whole-api-'));
   const contentPort = await freePort();
   const contentUrl = `http://127.0.0.1:${contentPort}`;
@@ -37,6 +42,7 @@ export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: stri
     configured(FilesModule, FilesConfig, { ...indexing, contentUrl, sweepIntervalMs }),
     configured(TablesModule, TablesConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
+    configured(ModelsModule, ModelsConfig, { completionsUrl }),
     configured(RuntimeModule, RuntimeConfig),
     configured(RunnerModule, RunnerConfig, { contentUrl, isolation: 'process' }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),
