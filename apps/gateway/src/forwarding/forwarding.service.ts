@@ -58,7 +58,8 @@ export class ForwardingService {
     const caller: Caller = { ...request.caller!, answerKey: randomUUID() };
     const receiver = new AnswerReceiver(this.client, streams, caller, caller.answerKey!);
     const leave = () => receiver.destroy();
-    reply.raw.once('close', leave);
+    // Fastify adds listeners of its own while it sends a stream.
+    reply.raw.setMaxListeners(20).once('close', leave);
     // The client's connection is destroyed without a last chunk; the log line of the request has its status.
     receiver.on('error', () => reply.raw.destroy());
     try {

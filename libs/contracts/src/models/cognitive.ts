@@ -169,6 +169,7 @@ export class LanguageModels {
 
 const generation = {
   access: bot.write,
+  isOwn: true,
   input: GenerateText,
   output: GeneratedText,
   timeoutMs: generationTimeoutMs,
@@ -197,6 +198,7 @@ export const cognitive = {
     route: 'GET /v2/cognitive/models',
     summary: 'Lists the language models of the configured providers.',
     access: bot.read,
+    isOwn: true,
     input: ListLanguageModels,
     output: LanguageModels,
   }),
