@@ -27,10 +27,7 @@ import { TablesModule } from '../../apps/tables/src/tables.module';
 const sweepIntervalMs = 3_600_000;
 
 /** All services with operations in this process, on their own database. Files are indexed only with an embedding server. */
-export async function startAllServices({
-  embeddingsUrl,
-  completionsUrl,
-}: { embeddingsUrl?: string; completionsUrl?: string } = {}): Promise<PublicApi> {
+export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: string } = {}): Promise<PublicApi> {
   const blobsDir = await mkdtemp(join(tmpdir(), 'parley-whole-api-'));
   const contentPort = await freePort();
   const contentUrl = `http://127.0.0.1:${contentPort}`;
@@ -42,7 +39,7 @@ export async function startAllServices({
     configured(FilesModule, FilesConfig, { ...indexing, contentUrl, sweepIntervalMs }),
     configured(TablesModule, TablesConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
-    configured(ModelsModule, ModelsConfig, { completionsUrl }),
+    configured(ModelsModule, ModelsConfig, { completionsScriptFile: 'test/support/model-script.json' }),
     configured(RuntimeModule, RuntimeConfig),
     configured(RunnerModule, RunnerConfig, { contentUrl, isolation: 'process' }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),

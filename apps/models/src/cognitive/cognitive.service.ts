@@ -184,7 +184,7 @@ function toGeneratedText(
         outputTokens: usage.output,
         outputCost: costs.output,
       },
-      cost: costs.input + costs.output,
+      cost: Math.round((costs.input + costs.output) * 1e12) / 1e12,
       cached: false,
       latency: latencyMs,
       stopReason: completion.stopReason,

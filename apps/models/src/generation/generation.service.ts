@@ -301,7 +301,12 @@ function usageOf({ usage, output, reasoning, toolCalls }: Completion, request: C
 }
 
 function costsOf({ input, output }: Usage, prices: Prices = { input: 0, output: 0 }): Usage {
-  return { input: (input * prices.input) / 1e6, output: (output * prices.output) / 1e6 };
+  return { input: dollars(input * prices.input), output: dollars(output * prices.output) };
+}
+
+/** From the price of a million tokens, without the noise of binary fractions. */
+function dollars(perMillion: number): number {
+  return Math.round(perMillion * 1e6) / 1e12;
 }
 
 function amountOf({ usage, costs }: Generation): Amount {

@@ -7,6 +7,8 @@ import { parsedFile } from './provider-file';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream.client';
 import { UpstreamError } from './upstream-error';
 
+const dimensions = 64;
+
 class ScriptedAnswer {
   /** Regular expression over the text of all messages; every request fits one without. */
   @Optional() @IsString() when?: string;
@@ -47,8 +49,9 @@ export function readScript(path: string): Script {
 /** Deterministic: equal requests get equal answers. Counts four characters as a token. */
 export async function answerByScript(script: Script, { path, body, signal }: UpstreamRequest): Promise<UpstreamAnswer> {
   if (path === 'models') return jsonAnswer({ data: [{ id: 'scripted' }] });
+  if (path === 'embeddings') return jsonAnswer(embeddingsOf(body as { input: unknown }));
   if (path !== 'chat/completions')
-    throw new UpstreamError('failed', 'The provider "scripted" answers chat completions only.');
+    throw new UpstreamError('failed', 'The provider "scripted" answers chat completions and embeddings only.');
   const request = body as { messages: Record<string, unknown>[]; stream?: boolean };
   const prompt = request.messages.map(({ content }) => textOf(content)).join('\n');
   const answer = script.answers.find(({ when }) => when === undefined || new RegExp(when, 'su').test(prompt));
@@ -80,6 +83,24 @@ export async function answerByScript(script: Script, { path, body, signal }: Ups
     chunk([{ index: 0, delta: { tool_calls }, finish_reason }]),
     chunk([], { usage }),
   ]);
+}
+
+/** One dimension for each bucket of words: texts with common words are near each other. */
+function embeddingsOf({ input }: { input: unknown }): object {
+  const texts = [input].flat().map((text) => (typeof text === 'string' ? text : JSON.stringify(text)));
+  const data = texts.map((text, index) => {
+    const embedding = Array.from({ length: dimensions }, () => 0);
+    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) embedding[bucketOf(word)]! += 1;
+    const length = Math.hypot(...embedding) || 1;
+    return { object: 'embedding', index, embedding: embedding.map((value) => value / length) };
+  });
+  return { object: 'list', model: 'scripted', data, usage: { prompt_tokens: tokensOf(texts.join('')) } };
+}
+
+function bucketOf(word: string): number {
+  let hash = 0;
+  for (const letter of word) hash = (hash * 31 + letter.codePointAt(0)!) % 65_521;
+  return hash % dimensions;
 }
 
 function textOf(content: unknown): string {
