@@ -32,7 +32,7 @@ export class AnswerReceiver extends Readable {
     private readonly key: string,
   ) {
     super({ encoding: undefined, highWaterMark: answerWindow });
-    this.subscription = client.subscribe(streams.frames, key, (frame) => this.receive(frame));
+    this.subscription = client.subscribe(streams.frames, key, (frame) => this.receive(frame), { isKept: true });
     this.pulse = setInterval(() => this.beat(), answerPulseMs).unref();
   }
 

@@ -1,4 +1,10 @@
-import { answerPulseMs, answerSilenceMs, answerWindow } from '@parley/contracts/answer-streams';
+import {
+  type AnswerControl,
+  answerPulseMs,
+  answerSilenceMs,
+  type AnswerState,
+  answerWindow,
+} from '@parley/contracts/answer-streams';
 import type { AnswerStreams } from '@parley/contracts/operation';
 import type { ParleyClient } from './parley-client';
 import type { ParleyServer } from './parley-server';
@@ -27,6 +33,7 @@ export class AnswerSender {
   private isBegun = false;
   private begin: () => void = () => undefined;
   private resume?: () => void;
+  private closed: () => void = () => undefined;
 
   constructor(
     private readonly client: ParleyClient,
@@ -34,13 +41,10 @@ export class AnswerSender {
     private readonly streams: AnswerStreams,
     private readonly key: string,
   ) {
-    this.subscription = server.serveInstance(streams.control, key, (_caller, { received, stop }) => {
-      this.heardAt = Date.now();
-      this.received = Math.max(this.received, received);
-      if (stop) this.leave();
-      else if (!this.isFull) this.resume?.();
-      return Promise.resolve({});
+    this.subscription = server.serveInstance(streams.control, key, (_caller, control) => this.heed(control), {
+      isKept: true,
     });
+    server.hold(new Promise<void>((resolve) => (this.closed = resolve)));
     this.pulse = setInterval(() => this.beat(), answerPulseMs).unref();
   }
 
@@ -82,6 +86,15 @@ export class AnswerSender {
   close(): void {
     clearInterval(this.pulse);
     this.subscription.stop();
+    this.closed();
+  }
+
+  private heed({ received, stop }: AnswerControl): Promise<AnswerState> {
+    this.heardAt = Date.now();
+    this.received = Math.max(this.received, received);
+    if (stop) this.leave();
+    else if (!this.isFull) this.resume?.();
+    return Promise.resolve({});
   }
 
   private get isFull(): boolean {
