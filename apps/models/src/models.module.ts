@@ -23,6 +23,8 @@ import { AnswersService } from './generation/answers.service';
 import { GenerationService } from './generation/generation.service';
 import { StoredAnswerEntity } from './generation/stored-answer.entity';
 import { StoredAnswersRepository } from './generation/stored-answers.repository';
+import { ModelActionsController } from './legacy/model-actions.controller';
+import { ModelActionsService } from './legacy/model-actions.service';
 import { Models1797200000000 } from './migrations/1797200000000-models';
 import { EmbeddingsService } from './openai/embeddings.service';
 import { OpenAiController } from './openai/openai.controller';
@@ -66,6 +68,7 @@ export class ModelsModule {
       controllers: [
         CognitiveController,
         EraseBotHandler,
+        ModelActionsController,
         OpenAiController,
         deadLettersController(models.deadLetters),
         workController(models.work),
@@ -77,6 +80,7 @@ export class ModelsModule {
         EmbeddingsService,
         ErasureRepository,
         GenerationService,
+        ModelActionsService,
         OpenAiService,
         ProvidersService,
         SpendRepository,
