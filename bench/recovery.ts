@@ -149,6 +149,7 @@ async function probesOf(fleet: Fleet): Promise<Record<AppName, () => Promise<boo
     gateway: get(`/v1/admin/bots/${bot.id}`),
     admin: get(`/v1/admin/bots/${bot.id}`),
     hub: get('/v1/admin/hub/integrations'),
+    models: get('/v2/cognitive/models'),
     files: get(`/v1/files/${file.id}`),
     tables: get('/v1/tables'),
     chat: get(`/v1/chat/users/${user.id}`),

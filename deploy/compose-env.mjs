@@ -1,8 +1,8 @@
-// Creates `.env` in this folder for docker-compose.yml, with a new random value for every secret that it requires.
-// Refuses to overwrite an existing file: data encrypted under a lost PARLEY_SECRET_KEY cannot be recovered. Needs only
-// Node.
+// Creates `.env` in this folder for docker-compose.yml, with a new random value for every secret that it requires. Adds
+// to an existing file only the NATS keys of apps that a new version brings: data encrypted under a lost PARLEY_SECRET_KEY cannot
+// be recovered. Needs only Node.
 import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
 const natsUsers = [
@@ -15,6 +15,7 @@ const natsUsers = [
   'CHAT',
   'RUNTIME',
   'RUNNER',
+  'MODELS',
   'OPERATOR',
   'SYS',
 ];
@@ -28,7 +29,7 @@ QDRANT_API_KEY=${secret()}
 MINIO_PASSWORD=${secret()}
 
 # NATS keys: each app authenticates with its seed, the server holds the public keys.
-${keys.map(({ user, seed, publicKey }) => `NATS_SEED_${user}=${seed}\nNATS_KEY_${user}=${publicKey}`).join('\n')}
+${keys.map(linesOf).join('\n')}
 `;
 
 try {
@@ -36,8 +37,25 @@ try {
   process.stdout.write('Created .env. Use its PARLEY_BOOTSTRAP_TOKEN as the first token of the platform.\n');
 } catch (error) {
   if (error.code !== 'EEXIST') throw error;
-  process.stderr.write('.env exists already and was not changed. Delete or rename it to create a new one.\n');
-  process.exitCode = 1;
+  complete();
+}
+
+function linesOf({ user, seed, publicKey }) {
+  return `NATS_SEED_${user}=${seed}\nNATS_KEY_${user}=${publicKey}`;
+}
+
+/** Adds the keys that an existing file lacks. */
+function complete() {
+  const known = readFileSync('.env', 'utf8');
+  const missing = keys.filter(({ user }) => !known.includes(`NATS_SEED_${user}=`));
+  if (missing.length === 0) {
+    process.stderr.write('.env exists already and was not changed. Delete or rename it to create a new one.\n');
+    process.exitCode = 1;
+    return;
+  }
+  appendFileSync('.env', `${known.endsWith('\n') ? '' : '\n'}${missing.map(linesOf).join('\n')}\n`);
+  const names = missing.map(({ user }) => user).join(', ');
+  process.stdout.write(`Added the NATS keys of ${names} to .env. Restart NATS: \`docker compose up -d nats\`.\n`);
 }
 
 /** Personal access token in the format of libs/secrets/src/token.ts. */

@@ -16,7 +16,7 @@ import { onRuntime } from './runtime.cjs';
 
 await onRuntime();
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'runner', 'gateway'];
+const names = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'models', 'runtime', 'runner', 'gateway'];
 const reportMs = 10_000;
 const apps = new Map();
 

@@ -10,7 +10,7 @@ DECLARE
 BEGIN
   FOR name, owner IN
     SELECT nspname, pg_get_userbyid(nspowner) FROM pg_namespace
-    WHERE nspname IN ('admin', 'hub', 'files', 'tables', 'chat', 'runtime')
+    WHERE nspname IN ('admin', 'hub', 'files', 'tables', 'chat', 'runtime', 'models')
   LOOP
     app := 'parley_' || name;
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = app) THEN

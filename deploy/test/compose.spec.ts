@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { memoryAndCheckpoints } from '@parley/local-postgres/server';
@@ -102,6 +102,19 @@ it('creates secrets that only the owner can read, new ones each time, and never 
   rmSync(path);
   makeEnv();
   expect(readFileSync(path, 'utf8')).not.toBe(before);
+});
+
+it('adds the NATS keys that an older file lacks, and changes nothing else in it', () => {
+  const path = join(folder, '.env');
+  const whole = readFileSync(path, 'utf8');
+  const older = whole.replaceAll(/^NATS_(?:SEED|KEY)_MODELS=.*\n/gm, '');
+  writeFileSync(path, older);
+
+  makeEnv();
+
+  const completed = readFileSync(path, 'utf8');
+  expect(completed.slice(0, older.length)).toBe(older);
+  expect(completed.slice(older.length)).toMatch(/^NATS_SEED_MODELS=SU\w+\nNATS_KEY_MODELS=U\w+\n$/);
 });
 
 it('gives each app its own NATS key', () => {

@@ -8,6 +8,7 @@ import { FilesConfig } from '../../apps/files/src/config';
 import { FilesWorkerConfig } from '../../apps/files-worker/src/config';
 import { GatewayConfig } from '../../apps/gateway/src/config';
 import { HubConfig } from '../../apps/hub/src/config';
+import { ModelsConfig } from '../../apps/models/src/config';
 import { RunnerConfig } from '../../apps/runner/src/config';
 import { RuntimeConfig } from '../../apps/runtime/src/config';
 import { TablesConfig } from '../../apps/tables/src/config';
@@ -24,6 +25,7 @@ const ofApps: Record<AppName, ConfigClass[]> = {
   chat: [ChatConfig, NatsConfig],
   runtime: [RuntimeConfig, NatsConfig],
   runner: [RunnerConfig, NatsConfig],
+  models: [ModelsConfig, NatsConfig],
 };
 const ofJobs = { migrate: [ServiceConfig], streams: [NatsConfig] };
 /** Environment variables that Node.js reads. */

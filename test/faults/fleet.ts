@@ -19,6 +19,7 @@ export const appNames = [
   'chat',
   'runtime',
   'runner',
+  'models',
   'gateway',
 ] as const;
 export type AppName = (typeof appNames)[number];

@@ -14,6 +14,8 @@ import { FilesWorkerModule } from '../../apps/files-worker/src/files-worker.modu
 import { GatewayModule } from '../../apps/gateway/src/gateway.module';
 import { HubConfig } from '../../apps/hub/src/config';
 import { HubModule } from '../../apps/hub/src/hub.module';
+import { ModelsConfig } from '../../apps/models/src/config';
+import { ModelsModule } from '../../apps/models/src/models.module';
 import { RunnerConfig } from '../../apps/runner/src/config';
 import { RunnerModule } from '../../apps/runner/src/runner.module';
 import { RuntimeConfig } from '../../apps/runtime/src/config';
@@ -37,6 +39,7 @@ export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: stri
     configured(FilesModule, FilesConfig, { ...indexing, contentUrl, sweepIntervalMs }),
     configured(TablesModule, TablesConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
+    configured(ModelsModule, ModelsConfig, { completionsScriptFile: 'test/support/model-script.json' }),
     configured(RuntimeModule, RuntimeConfig),
     configured(RunnerModule, RunnerConfig, { contentUrl, isolation: 'process' }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),

@@ -3,6 +3,7 @@ import { adminDatabase } from '../../admin/src/admin.module';
 import { chatDatabase } from '../../chat/src/chat.module';
 import { filesDatabase } from '../../files/src/files.module';
 import { hubDatabase } from '../../hub/src/hub.module';
+import { modelsDatabase } from '../../models/src/models.module';
 import { runtimeDatabase } from '../../runtime/src/runtime.module';
 import { tablesDatabase } from '../../tables/src/tables.module';
 import { ConfigError, readConfig } from '@parley/config/config';
@@ -20,6 +21,7 @@ async function migrate(): Promise<void> {
     tablesDatabase,
     chatDatabase,
     runtimeDatabase,
+    modelsDatabase,
   ]) {
     const database = await Database.open({ url: databaseUrl, schema, migrations, poolSize: 2 });
     try {

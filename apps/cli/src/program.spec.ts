@@ -110,7 +110,7 @@ describe('a command', () => {
     [['nats', 'keys', 'extra'], "error: too many arguments for 'keys'. Expected 0 arguments but got 1: extra."],
     [
       ['dead-letters', 'list', 'mail'],
-      "error: command-argument value 'mail' is invalid for argument 'service'. Allowed choices are admin, chat, files, hub, runtime, tables.",
+      "error: command-argument value 'mail' is invalid for argument 'service'. Allowed choices are admin, chat, files, hub, models, runtime, tables.",
     ],
   ])('explains wrong arguments (%j), with what would be right', async (line, message) => {
     const { status, output, errors } = await run(...line);

@@ -4,6 +4,7 @@ import { FilesConfig } from '../../files/src/config';
 import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
+import { ModelsConfig } from '../../models/src/config';
 import { RunnerConfig } from '../../runner/src/config';
 import { RuntimeConfig } from '../../runtime/src/config';
 import { TablesConfig } from '../../tables/src/config';
@@ -28,6 +29,7 @@ const apps = {
   filesWorker: FilesWorkerConfig,
   gateway: GatewayConfig,
   hub: HubConfig,
+  models: ModelsConfig,
   runtime: RuntimeConfig,
   runner: RunnerConfig,
   tables: TablesConfig,

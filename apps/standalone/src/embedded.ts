@@ -9,6 +9,7 @@ import { FilesModule } from '../../files/src/files.module';
 import { FilesWorkerModule } from '../../files-worker/src/files-worker.module';
 import { GatewayModule } from '../../gateway/src/gateway.module';
 import { HubModule } from '../../hub/src/hub.module';
+import { ModelsModule } from '../../models/src/models.module';
 import { RunnerModule } from '../../runner/src/runner.module';
 import { RuntimeModule } from '../../runtime/src/runtime.module';
 import { TablesModule } from '../../tables/src/tables.module';
@@ -196,6 +197,7 @@ export class EmbeddedPlatform {
       this.open(AdminModule.register(configs.admin, platform())),
       this.open(FilesWorkerModule.register(configs.filesWorker, platform())),
       this.open(HubModule.register(configs.hub, platform())),
+      this.open(ModelsModule.register(configs.models, platform())),
       this.open(TablesModule.register(configs.tables, platform())),
       this.open(ChatModule.register(configs.chat, platform())),
       this.open(RuntimeModule.register(configs.runtime, platform())),

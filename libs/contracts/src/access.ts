@@ -24,6 +24,8 @@ export interface Access<A extends Actor = Actor> {
   actor: A;
   permission: Permission;
   credentials: readonly CredentialKind[];
+  /** A bot key names its bot: the header `x-bot-id` is optional with it. */
+  isBotImplied?: boolean;
 }
 
 type With<K extends 'account' | 'workspace' | 'bot' | 'userKey'> = Caller & Required<Pick<Caller, K>>;
@@ -78,6 +80,8 @@ export const bot = {
   write: access('bot', 'write', ['pat', 'bak']),
   readAlsoByIntegration: access('bot', 'read', ['pat', 'bak', 'iak']),
   writeAlsoByIntegration: access('bot', 'write', ['pat', 'bak', 'iak']),
+  readOfKey: { ...access('bot', 'read', ['pat', 'bak']), isBotImplied: true },
+  writeOfKey: { ...access('bot', 'write', ['pat', 'bak']), isBotImplied: true },
 };
 
 /** End user on the chat endpoint. Needs the header `x-user-key`, which the chat service verifies. */

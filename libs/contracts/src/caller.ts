@@ -58,6 +58,8 @@ export interface Caller {
   user?: { id: string };
   /** Number of actions that the request is made within: see `actionDepthHeader`. */
   actionDepth?: number;
+  /** Key of the streamed answer, for operations that declare `answers`. */
+  answerKey?: string;
   /** Value of the header `Idempotency-Key`, if the operation accepts it. */
   idempotencyKey?: string;
 }

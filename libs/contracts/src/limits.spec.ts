@@ -13,6 +13,12 @@ const withMuch = [
   'PUT /v1/tables/{table}/rows',
   'POST /v1/tables/{table}/rows/upsert',
 ];
+const withMedia = [
+  'POST /v2/cognitive/generate-text',
+  'POST /v2/cognitive/generate-text-stream',
+  'POST /v1/ai/chat/completions',
+  'POST /v1/ai/embeddings',
+];
 const withCode = [
   'POST /v1/admin/bots',
   'PUT /v1/admin/bots/{id}',
@@ -27,6 +33,7 @@ const withCode = [
 function limitsOf({ route, access }: Operation): Pick<Operation, 'bodyLimitBytes' | 'bodyLimitValues'> {
   const bodyLimitValues = withCode.includes(route!) ? 10_000_000 : 100_000;
   if (withCode.includes(route!)) return { bodyLimitBytes: 32_000_000, bodyLimitValues };
+  if (withMedia.includes(route!)) return { bodyLimitBytes: 32_000_000, bodyLimitValues };
   if (withMuch.includes(route!)) return { bodyLimitBytes: 16_000_000, bodyLimitValues };
   if (endUsers.includes(access.actor)) return { bodyLimitBytes: 1_000_000, bodyLimitValues };
   return { bodyLimitBytes: unauthenticated.includes(access.actor) ? 100_000 : 2_000_000, bodyLimitValues };

@@ -1,4 +1,5 @@
 import type { Access, Actor, CallerOf } from './access';
+import type { AnswerControl, AnswerFrame, AnswerState } from './answer-streams';
 
 export type Class<T> = new () => T;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -37,6 +38,19 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
   otherBotField?: string;
   /** Its service gets name and handle of the workspace as `caller.workspace.label`. */
   isWorkspaceLabelled?: boolean;
+  /**
+   * Channel and control of streamed answers. The gateway sends a `caller.answerKey` with each request: the service may
+   * answer `StreamedAnswer` and stream the body under this key, and learns there that the client has gone.
+   */
+  answers?: AnswerStreams;
+  /** Format of its error bodies; absent for the platform's own. */
+  errorFormat?: 'openai';
+}
+
+/** Bus subjects of the streamed answers of a service. */
+export interface AnswerStreams {
+  frames: Channel<AnswerFrame>;
+  control: InstanceOperation<AnswerControl, AnswerState>;
 }
 
 type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes' | 'bodyLimitValues';

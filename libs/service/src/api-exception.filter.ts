@@ -1,11 +1,12 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import type { Operation } from '@parley/contracts/operation';
 import { Overloaded } from './concurrency-limiter';
 import type { Platform } from './platform';
 import { platformToken } from './tokens';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UnauthenticatedShare } from './unauthenticated-share';
 import { cutUnread } from './unread-body';
-import { newErrorId, toApiError, toErrorBody } from './error-body';
+import { newErrorId, toApiError, toErrorBody, toOpenAiBody } from './error-body';
 import type { TracedRequest } from './request-trace';
 
 /** Rejections that wait. Further ones are sent at once. */
@@ -62,12 +63,18 @@ export class ApiExceptionFilter implements ExceptionFilter {
     reply.removeHeader('connection');
     reply.raw.once('finish', () => cutUnread(request));
     reply.header('x-error-id', id);
+    // Clients of OpenAI's API would repeat a request that no repetition helps.
+    if (formatOf(request) === 'openai' && known.type === 'QuotaExceeded') reply.header('x-should-retry', 'false');
     if (known.retryAfterSeconds !== undefined) reply.header('retry-after', String(known.retryAfterSeconds));
     reply
       .code(known.code)
       .type('application/json; charset=utf-8')
-      .send(JSON.stringify(toErrorBody(known, id)));
+      .send(JSON.stringify(formatOf(request) === 'openai' ? toOpenAiBody(known, id) : toErrorBody(known, id)));
   }
+}
+
+function formatOf({ routeOptions }: FastifyRequest): Operation['errorFormat'] {
+  return (routeOptions?.config as { operation?: Operation } | undefined)?.operation?.errorFormat;
 }
 
 function isDroppedBody(error: unknown, { raw }: FastifyRequest): boolean {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { HttpException } from '@nestjs/common';
-import { ApiError, type ErrorBody } from '@parley/contracts/errors';
+import { ApiError, type ErrorBody, type ErrorType } from '@parley/contracts/errors';
 
 /** Same format as in the public clients: `err_`, UTC time in 14 digits, `x`, 8 hex digits. */
 export function newErrorId(now = new Date()): string {
@@ -11,6 +11,21 @@ export function newErrorId(now = new Date()): string {
 export function toErrorBody({ type, code, message, metadata }: ApiError, id: string): ErrorBody {
   return { id, code, type, message, metadata };
 }
+
+/** Error in the format of OpenAI's API. */
+export function toOpenAiBody({ type, message }: ApiError, id: string): object {
+  return { error: { message, type: openAiTypes[type] ?? 'invalid_request_error', param: null, code: type, id } };
+}
+
+const openAiTypes: Partial<Record<ErrorType, string>> = {
+  Unauthorized: 'authentication_error',
+  Forbidden: 'permission_error',
+  QuotaExceeded: 'insufficient_quota',
+  RateLimited: 'rate_limit_error',
+  Internal: 'server_error',
+  Unknown: 'server_error',
+  OperationTimeout: 'server_error',
+};
 
 /** Any failure as an ApiError. An unexpected one becomes Internal, without details. */
 export function toApiError(error: unknown): ApiError {

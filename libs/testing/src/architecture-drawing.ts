@@ -13,7 +13,7 @@ const publishersOf = (subject: string) =>
   names.filter((name) => apps[name].publishes.some((event) => event.subject === subject));
 
 /** The files worker uses the schema of files. */
-const withSchema = new Set<AppName>(['admin', 'hub', 'files', 'tables', 'chat', 'runtime']);
+const withSchema = new Set<AppName>(['admin', 'hub', 'files', 'tables', 'chat', 'runtime', 'models']);
 const sharedStores: Partial<Record<AppName, string[]>> = {
   files: ['content', 'passages'],
   'files-worker': ['content', 'passages'],

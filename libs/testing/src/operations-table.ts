@@ -6,6 +6,7 @@ const titles: Record<string, string> = {
   files: 'Files',
   tables: 'Tables',
   chat: 'Chat',
+  models: 'Language models',
   runtime: 'Calls of bots and integrations',
 };
 

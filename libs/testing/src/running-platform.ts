@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port';
 import { NatsServer } from './nats-server';
@@ -27,7 +27,7 @@ type Environment = Record<string, string>;
 /** Variables of each process that a test starts. The cache of compiled code saves a quarter of the time of a start. */
 export function baseEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  return { PATH, HOME, NODE_COMPILE_CACHE };
+  return { PATH, HOME, NODE_COMPILE_CACHE, COMPLETIONS_SCRIPT_FILE: resolve('test/support/model-script.json') };
 }
 
 /** Embedded mode as by `npm start`, on a database of the test run unless `ownPostgres` is set. */

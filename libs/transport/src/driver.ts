@@ -14,6 +14,11 @@ export interface Subscription {
   stop(): void;
 }
 
+export interface SubscriptionOptions {
+  /** Survives a drain: its owner stops it. */
+  isKept?: boolean;
+}
+
 /**
  * Driver: messages between services. Guarantees of both adapters: 503 at once when no instance serves the subject or the
  * connection is down, 504 at the deadline without an answer, and a drain that answers all accepted requests.
@@ -24,18 +29,20 @@ export interface Driver {
   /** Serves requests on the subject; the members of a queue group share them. */
   serve(subject: string, queue: string, handler: RequestHandler): void;
   /** Serves requests on the subject, without a queue group: only one process may do so. */
-  serveInstance(subject: string, handler: RequestHandler): Subscription;
+  serveInstance(subject: string, handler: RequestHandler, options?: SubscriptionOptions): Subscription;
   /** Sends to all current listeners, at most once. Order is kept per sender and subject. */
   broadcast(subject: string, message: Message): void;
   /** Errors of a listener are logged and do not affect others. Subscriptions survive a reconnect. */
-  listen(subject: string, listener: (message: Message) => void): Subscription;
+  listen(subject: string, listener: (message: Message) => void, options?: SubscriptionOptions): Subscription;
   /** Calls the listener after each reconnect. Messages sent while the connection was down are lost. */
   onReconnected(listener: () => void): void;
+  /** Lets a drain wait for work that goes on after the answer to its request, such as a stream. */
+  hold(work: Promise<unknown>): void;
   /** Throws unless requests can be sent and served. */
   ready(): Promise<void>;
   /**
    * Graceful shutdown: accepts no further requests and broadcasts, and resolves when pending requests are answered,
-   * after `timeoutMs` with OperationTimeout.
+   * after `timeoutMs` with OperationTimeout, and held work has ended.
    */
   drain(timeoutMs?: number): Promise<void>;
   close(): Promise<void>;
@@ -64,6 +71,16 @@ export class InFlight {
     const cut = () => void finish(errorMessage(stopped()));
     const handle = this.underWay.add(cut);
     return work.then(finish, (error: unknown) => finish(errorMessage(error)));
+  }
+
+  /** Counts as pending until it settles. */
+  hold(work: Promise<unknown>): void {
+    const handle = this.underWay.add(() => undefined);
+    const end = () => {
+      this.underWay.remove(handle);
+      if (this.underWay.size === 0) this.onIdle();
+    };
+    work.then(end, end);
   }
 
   /** Resolves when no request is pending; those left after `timeoutMs` are answered with OperationTimeout. */

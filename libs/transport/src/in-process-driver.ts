@@ -6,6 +6,7 @@ import {
   drainTimeoutMs,
   InFlight,
   type Subscription,
+  type SubscriptionOptions,
   tooLarge,
   type Driver,
   withDeadline,
@@ -72,7 +73,7 @@ export class InProcessDriver implements Driver {
     this.serveInstance(subject, handler);
   }
 
-  serveInstance(subject: string, handler: RequestHandler): Subscription {
+  serveInstance(subject: string, handler: RequestHandler, { isKept = false }: SubscriptionOptions = {}): Subscription {
     const tracked: RequestHandler = (message) =>
       new Promise((resolve) => void this.inFlight.answer(handler(message), resolve));
     const stop = () => {
@@ -80,7 +81,7 @@ export class InProcessDriver implements Driver {
       this.hub.remove(subject, tracked);
     };
     this.hub.add(subject, tracked);
-    this.undo.add(stop);
+    if (!isKept) this.undo.add(stop);
     return { live: Promise.resolve(), stop };
   }
 
@@ -89,7 +90,11 @@ export class InProcessDriver implements Driver {
     for (const listener of this.hub.listenersOf(subject)) queueMicrotask(() => listener(message));
   }
 
-  listen(subject: string, listener: (message: Message) => void): Subscription {
+  listen(
+    subject: string,
+    listener: (message: Message) => void,
+    { isKept = false }: SubscriptionOptions = {},
+  ): Subscription {
     let isStopped = false;
     const guarded = (message: Message) => {
       if (isStopped) return;
@@ -105,8 +110,12 @@ export class InProcessDriver implements Driver {
       this.hub.removeListener(subject, guarded);
     };
     this.hub.addListener(subject, guarded);
-    this.undo.add(stop);
+    if (!isKept) this.undo.add(stop);
     return { live: Promise.resolve(), stop };
+  }
+
+  hold(work: Promise<unknown>): void {
+    this.inFlight.hold(work);
   }
 
   onReconnected(_listener: () => void): void {}

@@ -8,7 +8,14 @@ import { decode, defaultPayloadTiming, encode, NatsPayloads, type Payload } from
 import { NatsRequests } from './nats-requests';
 import type { Message, RequestMessage } from './message';
 import { appOfInbox } from './subjects';
-import { type RequestHandler, drainTimeoutMs, InFlight, type Subscription, type Driver } from './driver';
+import {
+  type RequestHandler,
+  drainTimeoutMs,
+  InFlight,
+  type Subscription,
+  type SubscriptionOptions,
+  type Driver,
+} from './driver';
 
 export class NatsDriver implements Driver {
   private readonly inFlight = new InFlight();
@@ -49,8 +56,9 @@ export class NatsDriver implements Driver {
     this.subscribe(subject, queue, (message) => this.answer(message, handler));
   }
 
-  serveInstance(subject: string, handler: RequestHandler): Subscription {
-    return this.subscribed(this.subscribe(subject, undefined, (message) => this.answer(message, handler)));
+  serveInstance(subject: string, handler: RequestHandler, options?: SubscriptionOptions): Subscription {
+    const subscription = this.subscribe(subject, undefined, (message) => this.answer(message, handler));
+    return this.subscribed(subscription, options);
   }
 
   broadcast(subject: string, message: Message): void {
@@ -59,8 +67,13 @@ export class NatsDriver implements Driver {
     this.outgoing.add(() => this.link.connection.publish(subject, data));
   }
 
-  listen(subject: string, listener: (message: Message) => void): Subscription {
-    return this.subscribed(this.subscribe(subject, undefined, (message) => listener(decode(message.data))));
+  listen(subject: string, listener: (message: Message) => void, options?: SubscriptionOptions): Subscription {
+    const subscription = this.subscribe(subject, undefined, (message) => listener(decode(message.data)));
+    return this.subscribed(subscription, options);
+  }
+
+  hold(work: Promise<unknown>): void {
+    this.inFlight.hold(work);
   }
 
   onReconnected(listener: () => void): void {
@@ -92,7 +105,8 @@ export class NatsDriver implements Driver {
     void this.inFlight.answer(this.answerTo(message, handler), (reply) => this.reply(message, reply));
   }
 
-  private subscribed(subscription: NatsSubscription): Subscription {
+  private subscribed(subscription: NatsSubscription, { isKept = false }: SubscriptionOptions = {}): Subscription {
+    if (isKept) this.subscriptions.delete(subscription);
     const live = this.link.whileUp(() => this.link.connection.flush());
     // Callers need not await it: this handler prevents an unhandled rejection.
     live.catch(() => undefined);

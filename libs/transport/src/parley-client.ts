@@ -11,7 +11,7 @@ import {
 import { readReply, type Reply, requestMessage } from './envelope';
 import type { JsonLines } from '@parley/background/json-lines';
 import { broadcastSubject, channelSubject, instanceSubject } from './subjects';
-import type { Driver, Subscription } from './driver';
+import type { Driver, Subscription, SubscriptionOptions } from './driver';
 
 /** Client of the bus, typed by the contracts: requests to other services, broadcasts and channels. */
 export class ParleyClient {
@@ -55,8 +55,13 @@ export class ParleyClient {
     this.driver.broadcast(channelSubject(subject, key), { head: '', body: JSON.stringify(data) });
   }
 
-  subscribe<D>({ subject }: Channel<D>, key: string, listener: (data: D) => void): Subscription {
-    return this.driver.listen(channelSubject(subject, key), ({ body }) => listener(JSON.parse(body) as D));
+  subscribe<D>(
+    { subject }: Channel<D>,
+    key: string,
+    listener: (data: D) => void,
+    options?: SubscriptionOptions,
+  ): Subscription {
+    return this.driver.listen(channelSubject(subject, key), ({ body }) => listener(JSON.parse(body) as D), options);
   }
 
   onReconnected(listener: () => void): void {

@@ -13,7 +13,7 @@ import type { Logger } from '@parley/logging/logger';
 import { continueTrace, currentTraceparent, isTracing } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { isObservable, lastValueFrom } from 'rxjs';
-import type { Driver, RequestHandler, Subscription } from './driver';
+import type { Driver, RequestHandler, Subscription, SubscriptionOptions } from './driver';
 import { answerMessage, errorMessage, readCaller, readInput, readLines, type Request, tenantOf } from './envelope';
 import type { Delivery, EventStream, WorkingConsumer } from './event-stream';
 import { RequestContext, transportId } from './handles';
@@ -111,12 +111,19 @@ export class ParleyServer extends Server implements CustomTransportStrategy {
     operation: InstanceOperation<I, O>,
     key: string,
     handler: (caller: Request['caller'], input: I) => Promise<O>,
+    options?: SubscriptionOptions,
   ): Subscription {
     const { driver } = this.options;
     return driver.serveInstance(
       instanceSubject(operation.subject, key),
       this.requestHandler(operation, handler as OperationHandler),
+      options,
     );
+  }
+
+  /** Lets a drain wait for work that goes on after the answer to its request, such as a stream. */
+  hold(work: Promise<unknown>): void {
+    this.options.driver.hold(work);
   }
 
   /**

@@ -8,7 +8,7 @@ import type { Examined } from '../checker/checker';
 import { type AppName, Fleet, type FleetOptions } from '../fleet';
 import { clearStores, type Stores } from './stores';
 
-export const withDatabase = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime'] as const;
+export const withDatabase = ['admin', 'hub', 'files', 'files-worker', 'tables', 'chat', 'runtime', 'models'] as const;
 export type AppWithDatabase = (typeof withDatabase)[number];
 
 /** Distributed mode with two processes of each app, its own durable Postgres, and a breakable link to it per app. */

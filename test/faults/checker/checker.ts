@@ -18,7 +18,7 @@ export interface Examined extends ApiAddress {
   qdrant?: Qdrant;
 }
 
-const schemas = ['admin', 'hub', 'files', 'tables', 'chat', 'runtime'];
+const schemas = ['admin', 'hub', 'files', 'tables', 'chat', 'runtime', 'models'];
 
 /** Counts that must be 0 once the platform has settled, by their name in a finding. */
 const leftovers: Record<string, string> = {

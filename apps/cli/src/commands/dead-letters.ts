@@ -3,6 +3,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import { chat } from '@parley/contracts/chat/chat';
 import { files } from '@parley/contracts/files';
 import { hub } from '@parley/contracts/hub/hub';
+import { models } from '@parley/contracts/models/models';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import { tables } from '@parley/contracts/tables/tables';
 import { Operator } from '../operator';
@@ -13,6 +14,7 @@ const operationsOf = {
   chat: chat.deadLetters,
   files: files.deadLetters,
   hub: hub.deadLetters,
+  models: models.deadLetters,
   runtime: runtime.deadLetters,
   tables: tables.deadLetters,
 };

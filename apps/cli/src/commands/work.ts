@@ -3,6 +3,7 @@ import { admin } from '@parley/contracts/admin/admin';
 import { chat } from '@parley/contracts/chat/chat';
 import { files } from '@parley/contracts/files';
 import { hub } from '@parley/contracts/hub/hub';
+import { models } from '@parley/contracts/models/models';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import { tables } from '@parley/contracts/tables/tables';
 import { type WorkState, workStates } from '@parley/contracts/work';
@@ -14,6 +15,7 @@ const operationsOf = {
   chat: chat.work,
   files: files.work,
   hub: hub.work,
+  models: models.work,
   runtime: runtime.work,
   tables: tables.work,
 };

@@ -5,7 +5,7 @@ import type { Delivery } from '../events/queries';
 export const maxListed = 100;
 const liveMs = 5_000;
 
-export const services = ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'];
+export const services = ['admin', 'chat', 'files', 'hub', 'models', 'runtime', 'tables'];
 export const workStates = ['failed', 'ready', 'waiting', 'queued', 'parked', 'running'] as const;
 
 export interface Work {

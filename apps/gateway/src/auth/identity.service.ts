@@ -123,10 +123,10 @@ type CredentialHeader = (typeof credentialHeaders)[number];
  */
 function cacheKeyOf(
   request: FastifyRequest,
-  { access: { actor, credentials }, isWorkspaceLabelled }: Authenticated,
+  { access: { actor, credentials, isBotImplied }, isWorkspaceLabelled }: Authenticated,
   otherBotId: string | undefined,
 ): string {
-  let key = `${actor}\n${actor === 'operator' && credentials.includes('pat')}\n${isWorkspaceLabelled === true}`;
+  let key = `${actor}\n${isBotImplied === true}\n${actor === 'operator' && credentials.includes('pat')}\n${isWorkspaceLabelled === true}`;
   for (const name of credentialHeaders) key += `\n${header(request, name) ?? ''}`;
   return boundedKey(otherBotId === undefined ? key : `${key}\n${otherBotId}`);
 }
@@ -158,7 +158,7 @@ export function bearerToken({ authorization }: IncomingHttpHeaders): string | un
 /** Reads the token and the context headers that the operation uses, or that must match the bot of the key. */
 function readCredential(
   request: FastifyRequest,
-  { access: { actor, credentials }, isWorkspaceLabelled }: Authenticated,
+  { access: { actor, credentials, isBotImplied }, isWorkspaceLabelled }: Authenticated,
   otherBotId: string | undefined,
 ): Identify {
   const given = (name: CredentialHeader) => header(request, name);
@@ -179,7 +179,8 @@ function readCredential(
   }
   if (isWorkspaceLabelled) input.isWorkspaceLabelled = true;
   if (otherBotId !== undefined) input.otherBotId = otherBotId;
-  if (actor === 'bot' && !input.botId) throw missing('x-bot-id', 'the id of a bot');
+  const isImplied = isBotImplied && kind === 'bak';
+  if (actor === 'bot' && !input.botId && !isImplied) throw missing('x-bot-id', 'the id of a bot');
   return input;
 }
 

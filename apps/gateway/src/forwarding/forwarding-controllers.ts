@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Controller, HttpCode, Inject, RequestMapping, RequestMethod, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { Operation, Route } from '@parley/contracts/operation';
@@ -37,7 +38,7 @@ function addOperation(controller: Type<{ forwarding: ForwardingService }>, opera
   const method = addMethod(
     controller,
     subject,
-    function (this: { forwarding: ForwardingService }, exchange: ValidExchange): Promise<string> {
+    function (this: { forwarding: ForwardingService }, exchange: ValidExchange): Promise<string | Readable> {
       return this.forwarding.forward(exchange);
     },
   );

@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { isUnauthenticated } from '@parley/contracts/access';
+import type { StreamedAnswer } from '@parley/contracts/answer-streams';
 import type { Caller } from '@parley/contracts/caller';
+import type { AnswerStreams } from '@parley/contracts/operation';
 import type { Text } from '@parley/contracts/paging';
 import { warningHeader } from '@parley/contracts/warning';
+import { AnswerReceiver } from '@parley/transport/answer-receiver';
 import { ParleyClient } from '@parley/transport/parley-client';
 import type { Reply } from '@parley/transport/envelope';
 import { toApiError } from '@parley/service/error-body';
@@ -32,8 +37,9 @@ export class ForwardingService {
   ) {}
 
   /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
-  async forward(exchange: ValidExchange): Promise<string> {
+  async forward(exchange: ValidExchange): Promise<string | Readable> {
     const { operation, request, reply } = exchange;
+    if (operation.answers) return this.forwardStreamed(exchange, operation.answers);
     const caller = request.caller!;
     if (operation.contentType) this.textDownloads.admit(reply.raw);
     const { text, isReplayed, warning } = isUnauthenticated(operation.access)
@@ -45,6 +51,34 @@ export class ForwardingService {
     if (operation.contentType) return this.textOf(operation.contentType, text, reply);
     reply.type('application/json; charset=utf-8');
     return text;
+  }
+
+  /** Forwards a request whose answer may be streamed. The service gets to know when the client goes. */
+  private async forwardStreamed({ operation, request, reply, input }: ValidExchange, streams: AnswerStreams) {
+    const caller: Caller = { ...request.caller!, answerKey: randomUUID() };
+    const receiver = new AnswerReceiver(this.client, streams, caller, caller.answerKey!);
+    const leave = () => receiver.destroy();
+    // Fastify adds listeners of its own while it sends a stream.
+    reply.raw.setMaxListeners(20).once('close', leave);
+    // The client's connection is destroyed without a last chunk; the log line of the request has its status.
+    receiver.on('error', () => reply.raw.destroy());
+    try {
+      await receiver.ready();
+      const { text } = await this.client.request(operation, caller, input);
+      const contentType = streamedTypeOf(text);
+      reply.type(contentType ?? 'application/json; charset=utf-8');
+      if (contentType === undefined) {
+        receiver.dismiss();
+        return text;
+      }
+      receiver.start();
+      // From here on, Fastify destroys the stream when the client goes.
+      reply.raw.off('close', leave);
+      return receiver;
+    } catch (error) {
+      receiver.dismiss();
+      throw error;
+    }
   }
 
   private async send({ operation, request, input }: ValidExchange): Promise<Reply> {
@@ -70,6 +104,11 @@ export class ForwardingService {
     reply.header('content-security-policy', "sandbox; default-src 'none'").type(contentType);
     return (JSON.parse(text) as Text).text;
   }
+}
+
+/** Content type of a streamed answer; undefined for an answer in one piece. */
+function streamedTypeOf(text: string): string | undefined {
+  return text.startsWith('{"streams":') ? (JSON.parse(text) as StreamedAnswer).streams : undefined;
 }
 
 /** One line of printable ASCII: headers carry nothing else. */

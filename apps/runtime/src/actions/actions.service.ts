@@ -9,10 +9,19 @@ import type { ActionReply, CallAction } from '@parley/contracts/runtime/actions'
 import { SchemaChecker } from '@parley/json-schema/schema-checker';
 import { tenantOf } from '@parley/transport/envelope';
 import { ParleyClient } from '@parley/transport/parley-client';
+import { legacyActions, legacyIntegrations, modelActions } from '@parley/contracts/models/model-actions';
+import { toApiError } from '@parley/service/error-body';
 import { ActionRunsService } from './action-runs.service';
 import { ActionCallsService, partsOf } from './action-calls.service';
 
 type Output = Record<string, unknown>;
+
+/** Models of the platform, in place of an integration that the bot has not installed. */
+interface ModelTarget {
+  callee: 'models';
+  integrationName: string;
+  inputSchema: null;
+}
 
 /** Finds who answers an action, checks input and output against its schemas, and records the run. */
 @Injectable()
@@ -53,9 +62,14 @@ export class ActionsService implements OnApplicationShutdown {
   }
 
   /** Throws ResourceNotFound, and Runtime for an integration that cannot be called. */
-  private async findTarget({ bot, requestId }: BotCaller, type: string): Promise<ActionTarget> {
+  private async findTarget({ bot, requestId }: BotCaller, type: string): Promise<ActionTarget | ModelTarget> {
     const from = systemCaller(requestId);
-    const target = await this.client.call(targets.getAction, from, { botId: bot.id, type });
+    const target = await this.client.call(targets.getAction, from, { botId: bot.id, type }).catch((error: unknown) => {
+      const model = toApiError(error).type === 'ResourceNotFound' ? modelTargetOf(type) : undefined;
+      if (!model) throw error;
+      return model;
+    });
+    if (target.callee === 'models') return target;
     const { integrationId, obstacle } = target;
     if (obstacle !== null) throw new ApiError('Runtime', obstacle);
     if (integrationId === null) return target;
@@ -63,7 +77,8 @@ export class ActionsService implements OnApplicationShutdown {
     return { ...target, ...(await this.client.call(integrationTargets.getAction, from, { integrationId, action })) };
   }
 
-  private async answer(caller: BotCaller, target: ActionTarget, action: CallAction): Promise<Output> {
+  private async answer(caller: BotCaller, target: ActionTarget | ModelTarget, action: CallAction): Promise<Output> {
+    if (target.callee === 'models') return this.askModels(caller, target.integrationName, action);
     if (target.callee === 'chat') return { ...(await this.askChat(caller, action)) };
     const output = await (target.callee === 'bot'
       ? this.calls.callBot(caller, action)
@@ -79,6 +94,12 @@ export class ActionsService implements OnApplicationShutdown {
     if (problem)
       throw new ApiError('Runtime', `The action "${action.type}" does not answer as it is defined: ${problem}.`);
     return output;
+  }
+
+  private async askModels(caller: BotCaller, integrationName: string, { type, input }: CallAction): Promise<Output> {
+    const [, action] = partsOf(type);
+    return (await this.client.call(modelActions.call, caller, { action: action as (typeof legacyActions)[number], integrationName, input }))
+      .output;
   }
 
   private askChat(caller: BotCaller, { type, input }: CallAction): Promise<object> {
@@ -102,4 +123,11 @@ export class ActionsService implements OnApplicationShutdown {
     if (!schema || JSON.stringify(schema).includes('"$ref"')) return undefined;
     return this.checker.firstProblem(tenantOf(caller), [{ schema, value, path }]);
   }
+}
+
+/** Undefined unless clients built before 2026 call this action to reach a model. */
+function modelTargetOf(type: string): ModelTarget | undefined {
+  const [integrationName, action] = partsOf(type);
+  const isLegacy = legacyIntegrations.includes(integrationName) && (legacyActions as readonly string[]).includes(action);
+  return isLegacy ? { callee: 'models', integrationName, inputSchema: null } : undefined;
 }

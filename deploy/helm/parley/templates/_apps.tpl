@@ -2,13 +2,14 @@
 {{- define "parley.apps" -}}
 admin: [nats, postgres, secretKey, account, operator]
 chat: [nats, postgres, secretKey, chatKey]
-files: [nats, postgres, secretKey, content, passages, nextPassages, blobs]
-files-worker: [nats, postgres, passages, nextPassages, blobs]
+files: [nats, postgres, secretKey, content, passages, nextPassages, completions, blobs]
+files-worker: [nats, postgres, passages, nextPassages, completions, blobs]
 gateway: [nats, tunnel]
 hub: [nats, postgres, secretKey, operator]
+models: [nats, postgres, completions]
 runner: [nats, code]
 runtime: [nats, postgres, secretKey, bots]
-tables: [nats, postgres, passages, files]
+tables: [nats, postgres, passages, completions, files]
 {{- end }}
 
 {{/* Apps with a dependency, as a list for a selector. */}}
@@ -105,8 +106,12 @@ tables: [nats, postgres, passages, files]
 {{- $_ := set $plain "FILES_URL" (printf "http://%s-files" (include "parley.fullname" .root)) }}
 {{- end }}
 {{- if has "passages" .needs }}
-{{- $plain = merge $plain (dict "QDRANT_URL" $values.qdrant.url "EMBEDDINGS_URL" $values.embeddings.url "EMBEDDINGS_MODEL" $values.embeddings.model "EMBEDDINGS_QUERY_PREFIX" $values.embeddings.queryPrefix "EMBEDDINGS_PASSAGE_PREFIX" $values.embeddings.passagePrefix "EMBEDDINGS_INPUT_TYPES" $values.embeddings.inputTypes "EMBEDDINGS_LEAST_SCORE" $values.embeddings.leastScore "COMPLETIONS_URL" $values.completions.url) }}
-{{- $secret = merge $secret (dict "QDRANT_API_KEY" (dict "name" $values.qdrant.existingSecret) "EMBEDDINGS_API_KEY" (dict "name" $values.embeddings.existingSecret) "COMPLETIONS_API_KEY" (dict "name" $values.completions.existingSecret)) }}
+{{- $plain = merge $plain (dict "QDRANT_URL" $values.qdrant.url "EMBEDDINGS_URL" $values.embeddings.url "EMBEDDINGS_MODEL" $values.embeddings.model "EMBEDDINGS_QUERY_PREFIX" $values.embeddings.queryPrefix "EMBEDDINGS_PASSAGE_PREFIX" $values.embeddings.passagePrefix "EMBEDDINGS_INPUT_TYPES" $values.embeddings.inputTypes "EMBEDDINGS_LEAST_SCORE" $values.embeddings.leastScore) }}
+{{- $secret = merge $secret (dict "QDRANT_API_KEY" (dict "name" $values.qdrant.existingSecret) "EMBEDDINGS_API_KEY" (dict "name" $values.embeddings.existingSecret)) }}
+{{- end }}
+{{- if has "completions" .needs }}
+{{- $_ := set $plain "COMPLETIONS_URL" $values.completions.url }}
+{{- $_ := set $secret "COMPLETIONS_API_KEY" (dict "name" $values.completions.existingSecret) }}
 {{- end }}
 {{- if has "nextPassages" .needs }}
 {{- $plain = merge $plain (dict "NEXT_EMBEDDINGS_URL" $values.nextEmbeddings.url "NEXT_EMBEDDINGS_MODEL" $values.nextEmbeddings.model "NEXT_EMBEDDINGS_PASSAGE_PREFIX" $values.nextEmbeddings.passagePrefix "NEXT_EMBEDDINGS_INPUT_TYPES" $values.nextEmbeddings.inputTypes) }}

@@ -246,6 +246,7 @@ export const endUsage = consumer({ name: 'admin.endUsage', event: botDeleted });
 export const eraseBotInFiles = consumer({ name: 'files.eraseBot', event: botDeleted });
 export const eraseBotInTables = consumer({ name: 'tables.eraseBot', event: botDeleted });
 export const eraseBotInChat = consumer({ name: 'chat.eraseBot', event: botDeleted });
+export const eraseBotInModels = consumer({ name: 'models.eraseBot', event: botDeleted });
 export const eraseBotInRuntime = consumer({ name: 'runtime.eraseBot', event: botDeleted });
 
 /** Bot transfer: the bot counts against the quotas of another workspace from now on. */

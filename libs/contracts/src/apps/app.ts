@@ -1,6 +1,16 @@
 import type { Broadcast, Channel, Consumer, Contract, Event, InstanceOperation, Operation } from '../operation';
 
-export type AppName = 'gateway' | 'admin' | 'hub' | 'files' | 'files-worker' | 'tables' | 'chat' | 'runtime' | 'runner';
+export type AppName =
+  | 'gateway'
+  | 'admin'
+  | 'hub'
+  | 'files'
+  | 'files-worker'
+  | 'tables'
+  | 'chat'
+  | 'runtime'
+  | 'runner'
+  | 'models';
 
 /** Bus permissions of an app: all that it may publish and subscribe to. */
 export interface App {

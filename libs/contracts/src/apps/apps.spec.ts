@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App } from './app';
 import { allConsumers, apps } from './apps';
-import { operationsOf } from '../operation';
+import { type Operation, operationsOf } from '../operation';
 
 type Named = { kind: string; subject?: string; name?: string };
 
@@ -61,6 +61,18 @@ function usedBy(app: string, list: keyof App, pattern: RegExp): Named[] {
   );
 }
 
+/** Subjects of the streamed answers that an app sends, and that the gateway receives. */
+function streamsOf(name: string, app: App): Partial<Record<keyof App, Named[]>> {
+  const answers = (operations: Operation[]) => operations.flatMap((operation) => operation.answers ?? []);
+  const [sent, received] = [answers(operationsOf(app.serves)), name === forwarded.app ? answers(app.requests) : []];
+  return {
+    servesByInstance: sent.map(({ control }) => control),
+    broadcasts: sent.map(({ frames }) => frames),
+    requestsInstances: received.map(({ control }) => control),
+    listens: received.map(({ frames }) => frames),
+  };
+}
+
 function names(contracts: Named[]): string[] {
   return [...new Set(contracts.map(({ name, subject }) => name ?? subject!))].sort();
 }
@@ -69,9 +81,10 @@ describe.each(Object.entries(apps))('%s', (name, app) => {
   it.each(uses)('lists in "%s" exactly the contracts that its sources use', (list, pattern) => {
     const writers = list === 'publishes' ? (outboxOf[name] ?? [name]) : [name];
     const used = writers.flatMap((writer) => usedBy(writer, list, pattern));
+    const streams = streamsOf(name, app)[list] ?? [];
     const withRoute = name === forwarded.app && list === 'requests' ? app.requests.filter(({ route }) => route) : [];
 
-    expect(names((app[list] ?? []) as Named[])).toEqual(names([...used, ...withRoute]));
+    expect(names((app[list] ?? []) as Named[])).toEqual(names([...used, ...withRoute, ...streams]));
   });
 
   it('answers and consumes only under the name of the app', () => {

@@ -5,6 +5,7 @@ import { chatApp } from './chat';
 import { filesApp, filesWorkerApp } from './files';
 import { gatewayApp } from './gateway';
 import { hubApp } from './hub';
+import { modelsApp } from './models';
 import { runnerApp } from './runner';
 import { runtimeApp } from './runtime';
 import { tablesApp } from './tables';
@@ -20,6 +21,7 @@ export const apps: Record<AppName, App> = {
   chat: chatApp,
   runtime: runtimeApp,
   runner: runnerApp,
+  models: modelsApp,
 };
 
 export const allConsumers: Consumer[] = Object.values(apps).flatMap(({ consumes }) => consumes);

@@ -9,6 +9,7 @@ import { sharedWebhooks } from '../hub/shared-webhooks';
 import { logLines } from '../runtime/log-tails';
 import { webchats } from '../admin/webchats';
 import { webhooks } from '../runtime/webhooks';
+import { modelAnswers } from '../models/model-answers';
 import { tunnelHolder, tunnelRequest } from '../tunnel';
 import { type App, nothing } from './app';
 
@@ -29,6 +30,6 @@ export const gatewayApp: App = {
     webhooks.require,
   ],
   servesByInstance: [tunnelRequest, tunnelHolder],
-  requestsInstances: [tunnelHolder],
-  listens: [credentialsChanged, logLines, signalsMissing, signalChannel],
+  requestsInstances: [modelAnswers.control, tunnelHolder],
+  listens: [credentialsChanged, logLines, modelAnswers.frames, signalsMissing, signalChannel],
 };

@@ -3,14 +3,15 @@ import { apps } from './apps';
 
 /** Apps that each app may ask: those below it. Everything upward is an event. */
 const below: Record<AppName, AppName[]> = {
-  gateway: ['runtime', 'chat', 'admin', 'hub', 'runner', 'tables', 'files'],
-  runtime: ['chat', 'admin', 'hub', 'runner'],
+  gateway: ['runtime', 'chat', 'admin', 'hub', 'runner', 'tables', 'files', 'models'],
+  runtime: ['chat', 'admin', 'hub', 'runner', 'models'],
   chat: ['admin', 'hub', 'runner', 'files'],
   admin: ['hub', 'runner'],
   hub: ['runner'],
-  tables: ['files'],
-  files: [],
-  'files-worker': [],
+  tables: ['files', 'models'],
+  files: ['models'],
+  'files-worker': ['models'],
+  models: [],
   runner: [],
 };
 

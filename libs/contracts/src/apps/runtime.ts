@@ -1,3 +1,4 @@
+import { modelActions } from '../models/model-actions';
 import { administrativeChange } from '../admin/audit';
 import { eraseBotInRuntime, recordUnloadableCode } from '../admin/bots';
 import { botCode } from '../admin/bot-code';
@@ -26,6 +27,7 @@ export const runtimeApp: App = {
   ...nothing,
   serves: runtime,
   requests: [
+    modelActions.call,
     botCode.getPart,
     botCode.sealSecrets,
     botVisibility.require,

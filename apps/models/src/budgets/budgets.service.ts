@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '@parley/contracts/errors';
+import { newId } from '@parley/persistence/ids';
+import { Every } from '@parley/work-queue/worker';
+import { type Amount, type CallRecord, type Exceeded, type Payer, SpendRepository } from './spend.repository';
+
+const renewMs = 10_000;
+/** Twelve renewals may fail. A reservation whose process died is settled within two minutes. */
+const lapseSeconds = 90;
+const sweepMs = 20_000;
+const keptHours = 30 * 24;
+const cleanMs = 3_600_000;
+const billionths = 1_000_000_000;
+
+/** The part of a call that is known before it is answered. */
+export type PlannedCall = Pick<CallRecord, 'kind' | 'wanted_model' | 'conversation_id' | 'event_id' | 'trace_id'>;
+
+/** Reservation of a call under way. */
+export interface Reservation {
+  id: string;
+  /** Use so far, of a stream that has begun. */
+  used?: Amount;
+}
+
+/**
+ * Budgets: each call reserves the most that it can cost before it is sent, and is settled at what it has cost. Settled and
+ * reserved amounts together never exceed a budget, in all processes.
+ */
+@Injectable()
+export class BudgetsService {
+  private readonly underWay = new Set<Reservation>();
+
+  constructor(private readonly spend: SpendRepository) {}
+
+  /** Throws QuotaExceeded. */
+  async reserve(payer: Payer, most: Amount, call: PlannedCall): Promise<Reservation> {
+    const reservation: Reservation = { id: newId('mcall') };
+    const exceeded = await this.spend.reserve(reservation.id, payer, most, call);
+    if (exceeded) throw used(exceeded, payer.month);
+    this.underWay.add(reservation);
+    return reservation;
+  }
+
+  async settle(reservation: Reservation, amount: Amount, call: CallRecord): Promise<void> {
+    try {
+      await this.spend.settle(reservation.id, amount, call);
+    } finally {
+      // One that could not be settled lapses.
+      this.underWay.delete(reservation);
+    }
+  }
+
+  @Every({ name: 'models.renewReservations', everyMs: renewMs })
+  async renew(): Promise<void> {
+    const calls = [...this.underWay];
+    if (calls.length > 0) await this.spend.renew(calls);
+  }
+
+  @Every({ name: 'models.settleLapsed', everyMs: sweepMs })
+  async settleLapsed(): Promise<void> {
+    while (await this.spend.settleLapsed(lapseSeconds));
+  }
+
+  @Every({ name: 'models.deleteOldCalls', everyMs: cleanMs })
+  async deleteOldCalls(): Promise<void> {
+    await this.spend.deleteOldCalls(keptHours);
+  }
+}
+
+export function monthOf(time: Date): string {
+  return time.toISOString().slice(0, 7);
+}
+
+/** US dollars as the schema has them, rounded up: nothing that has a price is free. */
+export function inBillionths(dollars: number): number {
+  return Math.ceil(Math.round(dollars * billionths * 1e3) / 1e3);
+}
+
+function used({ scope, max_cost: cost, max_tokens: tokens }: Exceeded, month: string): ApiError {
+  const limits = [
+    cost === null ? [] : [`$${Number(cost) / billionths}`],
+    tokens === null ? [] : [`${tokens} tokens`],
+  ].flat();
+  return new ApiError(
+    'QuotaExceeded',
+    `The budget of the ${scope} for language models in ${month} is used up or reserved by calls under way (${limits.join(', ')}): raise it, or wait for the next month.`,
+    { metadata: { scope, month } },
+  );
+}

@@ -1,0 +1,72 @@
+import { Env, integer, text } from '@parley/config/config';
+import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
+import { ServiceConfig } from '@parley/service/config';
+
+const modelOf = (role: string, others: string) =>
+  `Model that answers as ${role}${others}. Absent, or not available at the server: the first model that it lists.`;
+
+export class ModelsConfig extends ServiceConfig {
+  @Env(completionsUrlVariable) completionsUrl?: string;
+  @Env(completionsApiKeyVariable) completionsApiKey?: string;
+  @Env(completionsTimeoutVariable) completionsTimeoutMs = 60_000;
+
+  @Env({
+    env: 'COMPLETIONS_MODEL_INEXPENSIVE',
+    type: text(),
+    about: modelOf('`fast`', ', and for summaries of files with `modelType: inexpensive`'),
+  })
+  completionsModelInexpensive = 'gpt-4.1-nano';
+
+  @Env({
+    env: 'COMPLETIONS_MODEL_BALANCED',
+    type: text(),
+    about: modelOf('`auto`', ', for computed columns, and for texts of files'),
+  })
+  completionsModelBalanced = 'gpt-4.1-mini';
+
+  @Env({
+    env: 'COMPLETIONS_MODEL_ACCURATE',
+    type: text(),
+    about: modelOf('`best`', ', and for summaries of files with `modelType: accurate`'),
+  })
+  completionsModelAccurate = 'gpt-4.1';
+
+  @Env({
+    env: 'COMPLETIONS_MODEL_VISION',
+    type: text(),
+    about: modelOf('`vision`', ' and reads rendered pages of PDF files'),
+  })
+  completionsModelVision = 'gpt-4.1-mini';
+
+  @Env({
+    env: 'COMPLETIONS_PROVIDERS_FILE',
+    type: text('a path'),
+    about: 'JSON file with several providers of language models: see docs/models.md. It replaces `COMPLETIONS_URL`.',
+    optional: true,
+  })
+  completionsProvidersFile?: string;
+
+  @Env({
+    env: 'COMPLETIONS_SCRIPT_FILE',
+    type: text('a path'),
+    about:
+      'JSON file with fixed answers: a provider without a model, for tests and tutorials. It replaces `COMPLETIONS_URL`.',
+    optional: true,
+  })
+  completionsScriptFile?: string;
+
+  @Env({
+    env: 'COMPLETIONS_MAX_TOKENS',
+    type: integer(1, 10_000_000),
+    about:
+      'Longest answer in tokens of a request that names no limit, where a budget applies and the model has no limit of its own.',
+  })
+  completionsMaxTokens = 8_192;
+
+  @Env({
+    env: 'COMPLETIONS_CACHE_SECONDS',
+    type: integer(0, 2_592_000),
+    about: 'Seconds for which an equal request of a bot gets the same answer; 0 turns the cache off.',
+  })
+  completionsCacheSeconds = 3_600;
+}

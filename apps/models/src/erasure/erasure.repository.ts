@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '@parley/persistence/database';
+
+/** Tables with rows of bots, and the column of their key. */
+const tables = { model_call: 'id', stored_answer: 'key', reservation: 'id' };
+
+@Injectable()
+export class ErasureRepository {
+  constructor(private readonly database: Database) {}
+
+  async insertTombstone(botId: string): Promise<void> {
+    await this.database.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
+  }
+
+  /** Deletes up to `limit` rows of each table and returns their number. What the workspace has spent stays. */
+  async deleteRows(botId: string, limit: number): Promise<number> {
+    let deleted = 0;
+    for (const [table, key] of Object.entries(tables)) {
+      const rows = await this.database.query(
+        `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM ${table} WHERE bot_id = $1 ORDER BY ${key} LIMIT $2)) RETURNING 1`,
+        [botId, limit],
+      );
+      deleted += rows.length;
+    }
+    return deleted;
+  }
+
+  async deleteSums(botId: string): Promise<void> {
+    await this.database.query(`DELETE FROM spend WHERE scope = 'bot' AND scope_id = $1`, [botId]);
+    await this.database.query(`DELETE FROM budget WHERE scope = 'bot' AND scope_id = $1`, [botId]);
+  }
+}

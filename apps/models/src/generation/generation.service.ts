@@ -1,0 +1,354 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore';
+import type { BotCaller } from '@parley/contracts/access';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import type { ModelWarning } from '@parley/contracts/models/cognitive';
+import type { Platform } from '@parley/service/platform';
+import { platformToken } from '@parley/service/tokens';
+import { parseJson } from '@parley/openai/response';
+import { inSpan } from '@parley/tracing/tracing';
+import { traceIdOf } from '@parley/tracing/traceparent';
+import { ModelsConfig } from '../config';
+import { type Amount, type CallRecord, type Payer } from '../budgets/spend.repository';
+import { BudgetsService, inBillionths, monthOf, type PlannedCall, type Reservation } from '../budgets/budgets.service';
+import { idOf, isRole, type Prices, type Provider, type Role } from '../providers/provider';
+import { type Candidate, ProvidersService } from '../providers/providers.service';
+import { type UpstreamAnswer, UpstreamClient } from '../providers/upstream.client';
+import { UpstreamError } from '../providers/upstream-error';
+import { type ChatRequest, type Completion, CompletionReader, type Delta, type Usage } from './completion';
+import { countPrompt, countTokens } from './token-count';
+
+/** Calls at once of a bot, in one process, and those that wait behind them. */
+const callsOfBot = 256;
+const waitingOfBot = 1_000;
+/** A model that failed is asked after all others for this time. */
+const failureMs = 300_000;
+
+/** Request of a bot for a completion. */
+export interface GenerationCall {
+  caller: BotCaller;
+  /** Names of models, in order of preference. */
+  wanted: string[];
+  request: ChatRequest;
+  /** Longest answer that the request names, in tokens. */
+  maxTokens?: number;
+  firstByteMs?: number;
+  conversationId?: string;
+  eventId?: string;
+  signal: AbortSignal;
+}
+
+/** Part of a streamed answer, as the provider sent it. */
+export interface Part {
+  /** JSON text of a chunk of OpenAI's API; of a whole completion, if the provider does not stream. */
+  text: string;
+  delta: Delta;
+  kind: 'chunk' | 'usage' | 'whole';
+}
+
+export interface Generation {
+  completion: Completion;
+  provider: string;
+  /** `<provider>:<model>`. */
+  model: string;
+  usage: Usage;
+  /** US dollars. */
+  costs: Usage;
+  isEstimated: boolean;
+  latencyMs: number;
+  firstTokenMs?: number;
+  warnings: ModelWarning[];
+  fallbackPath: string[];
+  /** JSON text of an answer in one piece. */
+  text?: string;
+}
+
+interface Attempt extends Candidate {
+  call: GenerationCall;
+  /** Receives the parts of a stream, in order. */
+  onParts?: (parts: Part[]) => Promise<void>;
+  reservation: Reservation;
+  started: number;
+  /** Set once a part was handed on: no other provider may answer any more. */
+  firstTokenMs?: number;
+}
+
+/** Asks the providers for a completion, in order of fallback, within the budgets of the bot and its workspace. */
+@Injectable()
+export class GenerationService {
+  private readonly slots = new Map<Provider, FairSemaphore>();
+  /** Time until which a model counts as failing, by `<provider>:<model>`. */
+  private readonly failing = new Map<string, number>();
+
+  private readonly observe: (provider: string, durationMs: number) => void;
+  private readonly observeFirst: (provider: string, durationMs: number) => void;
+  private readonly countError: (provider: string) => void;
+
+  constructor(
+    private readonly providers: ProvidersService,
+    private readonly upstream: UpstreamClient,
+    private readonly budgets: BudgetsService,
+    private readonly config: ModelsConfig,
+    @Inject(platformToken) { metrics }: Platform,
+  ) {
+    this.observe = metrics.histogram('parley_model_seconds', 'Duration of calls of models.', 'provider');
+    this.observeFirst = metrics.histogram(
+      'parley_model_first_token_seconds',
+      'Time to the first token of streamed calls of models.',
+      'provider',
+    );
+    this.countError = metrics.counters('parley_model_errors_total', 'Failed calls of models.', 'provider');
+  }
+
+  /**
+   * Throws QuotaExceeded, InvalidPayload, a 503 when no provider could answer, or the reason of the signal. With `onParts`, an
+   * error after the first part breaks the answer off.
+   */
+  async generate(call: GenerationCall, onParts?: Attempt['onParts']): Promise<Generation> {
+    const started = performance.now();
+    const { bot, workspace, traceparent } = call.caller;
+    const payer: Payer = { botId: bot.id, workspaceId: workspace.id, month: monthOf(new Date()) };
+    const candidates = this.inOrder(await this.providers.resolve(call.wanted, roleOf(call)));
+    const planned: PlannedCall = {
+      kind: 'chat',
+      wanted_model: call.wanted.join(', '),
+      conversation_id: call.conversationId,
+      event_id: call.eventId,
+      trace_id: traceIdOf(traceparent),
+    };
+    const reservation = await this.budgets.reserve(payer, this.most(call, candidates), planned);
+    const attempts: Attempt[] = candidates.map((candidate) => ({ ...candidate, call, onParts, reservation, started }));
+    try {
+      const generation = await this.firstAnswer(attempts);
+      await this.budgets.settle(reservation, amountOf(generation), { ...planned, ...recordOf(generation) });
+      return generation;
+    } catch (error) {
+      const failed = failedRecord(planned, error, started);
+      const used = reservation.used ?? { cost: 0, tokens: 0 };
+      await this.budgets.settle(reservation, used, { ...failed, output_tokens: used.tokens, cost: used.cost });
+      throw error;
+    }
+  }
+
+  private async firstAnswer(attempts: Attempt[]): Promise<Generation> {
+    const failures: UpstreamError[] = [];
+    const fallbackPath: string[] = [];
+    for (const attempt of attempts) {
+      const id = idOf(attempt.provider, attempt.model);
+      try {
+        const generation = await this.attempt(attempt);
+        this.failing.delete(id);
+        const warnings = attempt.warning ? [attempt.warning] : [];
+        if (fallbackPath.length > 0 && !attempt.warning)
+          warnings.push({ type: 'fallback_used', message: `${failures.at(-1)!.message} "${id}" answered.` });
+        return { ...generation, warnings, fallbackPath };
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error;
+        this.countError(attempt.provider.name);
+        if (error.failure === 'filtered') return { ...filtered(attempt), fallbackPath };
+        if (error.failure === 'refused')
+          throw new ApiError('InvalidPayload', error.message, { metadata: { model: id }, cause: error });
+        if (attempt.firstTokenMs !== undefined) throw unavailable(error.message, error);
+        this.failing.set(id, Date.now() + failureMs);
+        failures.push(error);
+        fallbackPath.push(id);
+      }
+    }
+    throw new ApiError('Internal', `No language model could answer. ${failures.map(({ message }) => message).join(' ')}`, {
+      code: 503,
+      retryAfterSeconds: 5,
+      cause: failures.at(-1),
+    });
+  }
+
+  private async attempt(attempt: Attempt): Promise<Omit<Generation, 'warnings' | 'fallbackPath'>> {
+    const { provider, model, call } = attempt;
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': provider.name,
+      'gen_ai.request.model': model.upstream,
+      'gen_ai.conversation.id': call.conversationId,
+    };
+    return inSpan({ name: `chat ${model.upstream}`, kind: 'client', attributes }, async (span) => {
+      const leave = await this.enter(provider, call);
+      const began = performance.now();
+      try {
+        const reader = new CompletionReader();
+        const text = await this.receive(attempt, reader);
+        const { completion } = reader;
+        const { usage, isEstimated } = usageOf(completion, call.request);
+        span.set('gen_ai.response.model', model.upstream);
+        span.set('gen_ai.usage.input_tokens', usage.input);
+        span.set('gen_ai.usage.output_tokens', usage.output);
+        span.set('gen_ai.response.finish_reasons', completion.stopReason);
+        this.observe(provider.name, performance.now() - began);
+        if (attempt.firstTokenMs !== undefined) this.observeFirst(provider.name, attempt.firstTokenMs);
+        return {
+          ...{ completion, usage, isEstimated, text },
+          costs: costsOf(usage, model.prices),
+          provider: provider.name,
+          model: idOf(provider, model),
+          latencyMs: Math.round(performance.now() - attempt.started),
+          firstTokenMs: attempt.firstTokenMs === undefined ? undefined : Math.round(attempt.firstTokenMs),
+        };
+      } finally {
+        leave();
+      }
+    });
+  }
+
+  /** Reads the answer of one provider. Returns the text of one in one piece. */
+  private async receive(attempt: Attempt, reader: CompletionReader): Promise<string | undefined> {
+    const { provider, model, call, onParts } = attempt;
+    const answer = await this.upstream.send(provider, {
+      path: 'chat/completions',
+      body: {
+        ...call.request,
+        model: model.upstream,
+        ...(call.maxTokens !== undefined && { [provider.limitField]: call.maxTokens }),
+        ...(onParts && { stream: true, stream_options: { include_usage: true } }),
+      },
+      signal: call.signal,
+      firstByteMs: call.firstByteMs,
+    });
+    if (onParts && answer.isStream) {
+      await this.receiveParts(attempt, answer, reader);
+      return undefined;
+    }
+    const text = await answer.text();
+    const delta = reader.read(parseJson(text));
+    if (!delta) throw new UpstreamError('failed', `The provider "${provider.name}" answered with no completion.`);
+    if (onParts) {
+      attempt.firstTokenMs = performance.now() - attempt.started;
+      await onParts([{ text, delta, kind: 'whole' }]);
+    }
+    return text;
+  }
+
+  private async receiveParts(attempt: Attempt, answer: UpstreamAnswer, reader: CompletionReader): Promise<void> {
+    const { provider, model, call, reservation } = attempt;
+    const prompt = countPrompt(call.request);
+    let tokens = 0;
+    for await (const texts of answer.events()) {
+      const parts = texts.map((text) => this.readPart(text, provider, reader));
+      attempt.firstTokenMs ??= performance.now() - attempt.started;
+      tokens += parts.reduce((sum, { delta }) => sum + countTokens(delta.output) + countTokens(delta.reasoning), 0);
+      const costs = costsOf({ input: prompt, output: tokens }, model.prices);
+      reservation.used = { cost: inBillionths(costs.input + costs.output), tokens: prompt + tokens };
+      await attempt.onParts!(parts);
+    }
+    if (!reader.isFinished) throw new UpstreamError('failed', `The provider "${provider.name}" broke the stream off.`);
+  }
+
+  private readPart(text: string, provider: Provider, reader: CompletionReader): Part {
+    const parsed = parseJson(text);
+    const delta = reader.read(parsed);
+    const { choices } = (parsed ?? {}) as { choices?: unknown[] };
+    if (delta) return { text, delta, kind: choices?.length === 0 ? 'usage' : 'chunk' };
+    // Some servers report a failure in the stream, others send parts without choices.
+    if (parsed === null || typeof parsed !== 'object' || 'error' in parsed)
+      throw new UpstreamError('failed', `The provider "${provider.name}" sent a broken part of a stream.`);
+    return { text, delta: { output: '', reasoning: '' }, kind: 'chunk' };
+  }
+
+  private async enter(provider: Provider, { caller, signal }: GenerationCall): Promise<() => void> {
+    const slots =
+      this.slots.get(provider) ??
+      new FairSemaphore({ size: provider.concurrency, maxEach: callsOfBot, maxWaitingEach: waitingOfBot });
+    this.slots.set(provider, slots);
+    try {
+      return await slots.enter(caller.bot.id, signal);
+    } catch (error) {
+      if (!(error instanceof TooManyWaiting)) throw error;
+      throw unavailable(`${waitingOfBot} calls of this bot wait for the provider "${provider.name}" already.`);
+    }
+  }
+
+  /** Models that failed lately come last. */
+  private inOrder(candidates: Candidate[]): Candidate[] {
+    const now = Date.now();
+    const isFailing = ({ provider, model }: Candidate) => (this.failing.get(idOf(provider, model)) ?? 0) > now;
+    return [...candidates.filter((each) => !isFailing(each)), ...candidates.filter(isFailing)];
+  }
+
+  /** The most that any candidate can cost. Sets the longest answer where the request names none. */
+  private most(call: GenerationCall, candidates: Candidate[]): Amount {
+    const limits = candidates.flatMap(({ model }) => model.maxOutput ?? []);
+    const output = call.maxTokens ?? Math.max(this.config.completionsMaxTokens, ...limits);
+    const usage = { input: countPrompt(call.request), output };
+    const costs = candidates.map(({ model }) => costsOf(usage, model.prices));
+    return {
+      cost: inBillionths(Math.max(...costs.map(({ input, output: answer }) => input + answer))),
+      tokens: usage.input + usage.output,
+    };
+  }
+}
+
+/** Pictures go to the model that sees, unless the request names one. */
+function roleOf({ wanted, request }: GenerationCall): Role {
+  if (request.messages.some(({ content }) => Array.isArray(content) && content.some(isPicture))) return 'vision';
+  return wanted.find(isRole) ?? 'auto';
+}
+
+function isPicture(part: unknown): boolean {
+  return (part as { type?: unknown } | null)?.type === 'image_url';
+}
+
+function usageOf({ usage, output, reasoning, toolCalls }: Completion, request: ChatRequest) {
+  if (usage) return { usage, isEstimated: false };
+  const answer = countTokens(output) + countTokens(reasoning) + countTokens(JSON.stringify(toolCalls));
+  return { usage: { input: countPrompt(request), output: answer }, isEstimated: true };
+}
+
+function costsOf({ input, output }: Usage, prices: Prices = { input: 0, output: 0 }): Usage {
+  return { input: dollars(input * prices.input), output: dollars(output * prices.output) };
+}
+
+/** From the price of a million tokens, without the noise of binary fractions. */
+function dollars(perMillion: number): number {
+  return Math.round(perMillion * 1e6) / 1e12;
+}
+
+function amountOf({ usage, costs }: Generation): Amount {
+  return { cost: inBillionths(costs.input + costs.output), tokens: usage.input + usage.output };
+}
+
+function filtered({ provider, model, started }: Attempt): Omit<Generation, 'fallbackPath'> {
+  return {
+    completion: { output: '', reasoning: '', toolCalls: [], stopReason: 'content_filter' },
+    provider: provider.name,
+    model: idOf(provider, model),
+    usage: { input: 0, output: 0 },
+    costs: { input: 0, output: 0 },
+    isEstimated: false,
+    latencyMs: Math.round(performance.now() - started),
+    warnings: [],
+  };
+}
+
+function recordOf(generation: Generation): Omit<CallRecord, keyof PlannedCall> {
+  const { usage, fallbackPath, completion } = generation;
+  return {
+    provider: generation.provider,
+    model: generation.model,
+    input_tokens: usage.input,
+    output_tokens: usage.output,
+    cost: amountOf(generation).cost,
+    is_estimated: generation.isEstimated,
+    is_cached: false,
+    fallbacks: fallbackPath.length,
+    latency_ms: generation.latencyMs,
+    first_token_ms: generation.firstTokenMs,
+    finish: completion.stopReason,
+  };
+}
+
+function failedRecord(planned: PlannedCall, error: unknown, started: number): CallRecord {
+  return {
+    ...planned,
+    ...{ input_tokens: 0, output_tokens: 0, cost: 0, is_estimated: true, is_cached: false, fallbacks: 0 },
+    latency_ms: Math.round(performance.now() - started),
+    finish: 'error',
+    error: error instanceof Error ? error.message.slice(0, 500) : String(error),
+  };
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
+import { ApiError, unavailable } from '@parley/contracts/errors';
+import { recordIn } from '@parley/contracts/is-record';
+import type { CreateEmbeddings, Embeddings } from '@parley/contracts/models/openai';
+import { traceIdOf } from '@parley/tracing/traceparent';
+import { BudgetsService, inBillionths, monthOf, type PlannedCall } from '../budgets/budgets.service';
+import { countTokens } from '../generation/token-count';
+import { idOf } from '../providers/provider';
+import { ProvidersService } from '../providers/providers.service';
+import { UpstreamClient } from '../providers/upstream.client';
+import { UpstreamError } from '../providers/upstream-error';
+
+/** Embeddings by the provider that has the model. Vectors of models differ, so no other model answers in its place. */
+@Injectable()
+export class EmbeddingsService {
+  constructor(
+    private readonly providers: ProvidersService,
+    private readonly upstream: UpstreamClient,
+    private readonly budgets: BudgetsService,
+  ) {}
+
+  /** Throws QuotaExceeded, InvalidPayload or a 503. */
+  async create(caller: BotCaller, input: CreateEmbeddings, signal: AbortSignal): Promise<Embeddings> {
+    const started = performance.now();
+    const { provider, model } = await this.providers.find(input.model);
+    const tokens = countTokens(JSON.stringify(input.input));
+    const priced = (count: number) => inBillionths((count * (model.prices?.input ?? 0)) / 1e6);
+    const planned: PlannedCall = {
+      kind: 'embeddings',
+      wanted_model: input.model,
+      trace_id: traceIdOf(caller.traceparent),
+    };
+    const payer = { botId: caller.bot.id, workspaceId: caller.workspace.id, month: monthOf(new Date()) };
+    const reservation = await this.budgets.reserve(payer, { cost: priced(tokens), tokens }, planned);
+    const record = (count: number, isEstimated: boolean, error?: string) => ({
+      ...planned,
+      ...{ provider: provider.name, model: idOf(provider, model), input_tokens: count, output_tokens: 0 },
+      ...{ cost: priced(count), is_estimated: isEstimated, is_cached: false, fallbacks: 0 },
+      latency_ms: Math.round(performance.now() - started),
+      finish: error === undefined ? 'stop' : 'error',
+      error,
+    });
+    try {
+      const body = { ...input, model: model.upstream };
+      const answer = await this.upstream.send(provider, { path: 'embeddings', body, signal });
+      const embeddings = recordIn(await answer.text());
+      if (!embeddings || !Array.isArray(embeddings['data']))
+        throw new UpstreamError('failed', `The provider "${provider.name}" answered with no embeddings.`);
+      const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: number };
+      const used = Number.isSafeInteger(counted) && counted! >= 0 ? counted! : tokens;
+      await this.budgets.settle(reservation, { cost: priced(used), tokens: used }, record(used, used !== counted));
+      return embeddings as unknown as Embeddings;
+    } catch (error) {
+      const message = error instanceof Error ? error.message.slice(0, 500) : String(error);
+      await this.budgets.settle(reservation, { cost: 0, tokens: 0 }, record(0, true, message));
+      if (!(error instanceof UpstreamError)) throw error;
+      if (error.failure === 'refused') throw new ApiError('InvalidPayload', error.message, { cause: error });
+      throw unavailable(error.message, error);
+    }
+  }
+}

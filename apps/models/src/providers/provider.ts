@@ -1,0 +1,60 @@
+import type { Script } from './script';
+
+/** US dollars for a million tokens. */
+export interface Prices {
+  input: number;
+  output: number;
+}
+
+export type Ability = 'images' | 'audio' | 'tools' | 'transcription' | 'speech' | 'imageGeneration' | 'embeddings';
+
+export interface ProviderModel {
+  /** Name that bots use, without the provider. */
+  name: string;
+  /** Name at the provider. */
+  upstream: string;
+  aliases: string[];
+  /** Longest prompt and longest answer, in tokens. */
+  context?: number;
+  maxOutput?: number;
+  prices?: Prices;
+  abilities: Ability[];
+  tags: string[];
+}
+
+/** Server with OpenAI's API. */
+export interface Provider {
+  name: string;
+  /** With or without `/v1`. Empty for a script. */
+  url: string;
+  /** Fixed answers in place of a server. */
+  script?: Script;
+  key?: string;
+  /** Empty: the server is asked for its models. */
+  models: ProviderModel[];
+  /** Model names by role: `auto`, `best`, `fast` and `vision`. */
+  roles: Partial<Record<Role, string>>;
+  timeoutMs: number;
+  /** Requests at once, in one process. */
+  concurrency: number;
+  /** Requests a minute, in one process. */
+  requestsPerMinute?: number;
+  /** Field of the request with the longest answer; older servers know only `max_tokens`. */
+  limitField: 'max_completion_tokens' | 'max_tokens';
+}
+
+export const roles = ['auto', 'best', 'fast', 'vision'] as const;
+export type Role = (typeof roles)[number];
+
+export function isRole(name: string): name is Role {
+  return (roles as readonly string[]).includes(name);
+}
+
+/** Model as bots see it: `<provider>:<model>`. */
+export function idOf(provider: Pick<Provider, 'name'>, model: Pick<ProviderModel, 'name'>): string {
+  return `${provider.name}:${model.name}`;
+}
+
+export function unlistedModel(name: string): ProviderModel {
+  return { name, upstream: name, aliases: [], abilities: [], tags: [] };
+}

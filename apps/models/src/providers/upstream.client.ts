@@ -1,0 +1,200 @@
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { isRecord } from '@parley/contracts/is-record';
+import { messageOf, parseJson } from '@parley/openai/response';
+import { createParser } from 'eventsource-parser';
+import type { Provider } from './provider';
+import { answerByScript } from './script';
+import { UpstreamError } from './upstream-error';
+
+const maxAnswerBytes = 64_000_000;
+const maxErrorBytes = 64_000;
+/** Characters of one event of a stream. */
+const maxEventLength = 4_000_000;
+/** Time for the end of a response after its last event. */
+const lastBytesMs = 1_000;
+const refusals = [400, 413, 422];
+const filterCodes = ['content_filter', 'content_policy_violation', 'ResponsibleAIPolicyViolation'];
+
+export interface UpstreamRequest {
+  /** Below `/v1/`. */
+  path: string;
+  method?: 'GET' | 'POST';
+  body?: object;
+  signal: AbortSignal;
+  /** Milliseconds until the first byte of the answer; the timeout of the provider if absent. */
+  firstByteMs?: number;
+}
+
+/** Answer of a provider that has begun with a success. */
+export interface UpstreamAnswer {
+  isStream: boolean;
+  /** Text of a JSON answer. Throws UpstreamError. */
+  text(): Promise<string>;
+  /** Data of the events of a stream, in batches as they arrive, until `[DONE]` or its end. Throws UpstreamError. */
+  events(): AsyncGenerator<string[]>;
+}
+
+/**
+ * HTTP client of the providers: their addresses are the operator's. Bounds time and size of what they send, and never
+ * repeats a request.
+ */
+@Injectable()
+export class UpstreamClient implements OnApplicationShutdown {
+  private readonly http = new HttpAgent({ keepAlive: true });
+  private readonly https = new HttpsAgent({ keepAlive: true });
+
+  /** Throws UpstreamError, or the reason of the signal. */
+  async send(provider: Provider, request: UpstreamRequest): Promise<UpstreamAnswer> {
+    if (provider.script) return answerByScript(provider.script, request);
+    const exchange = new UpstreamExchange(provider, request);
+    const response = await exchange.open(this.http, this.https);
+    const status = response.statusCode ?? 0;
+    if (status < 200 || status >= 300) throw await exchange.failure(response);
+    const isStream = (response.headers['content-type'] ?? '').startsWith('text/event-stream');
+    return { isStream, text: () => exchange.text(response, maxAnswerBytes), events: () => exchange.events(response) };
+  }
+
+  onApplicationShutdown(): void {
+    this.http.destroy();
+    this.https.destroy();
+  }
+}
+
+class UpstreamExchange {
+  private request?: ClientRequest;
+  private isDone = false;
+
+  constructor(
+    private readonly provider: Provider,
+    private readonly options: UpstreamRequest,
+  ) {}
+
+  open(http: HttpAgent, https: HttpsAgent): Promise<IncomingMessage> {
+    const { path, method = 'POST', body, signal, firstByteMs = this.provider.timeoutMs } = this.options;
+    signal.throwIfAborted();
+    const url = new URL(`${this.provider.url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/${path}`);
+    const text = body && JSON.stringify(body);
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+    return new Promise((resolve, reject) => {
+      const request = send(url, {
+        method,
+        agent: url.protocol === 'https:' ? https : http,
+        headers: {
+          accept: 'application/json, text/event-stream',
+          ...(text !== undefined && {
+            'content-type': 'application/json',
+            'content-length': String(Buffer.byteLength(text)),
+          }),
+          ...(this.provider.key && { authorization: `Bearer ${this.provider.key}` }),
+        },
+      });
+      this.request = request;
+      const late = setTimeout(
+        () => request.destroy(this.error('slow', `gave no answer within ${firstByteMs} ms`)),
+        firstByteMs,
+      );
+      const abort = () => request.destroy(signal.reason as Error);
+      signal.addEventListener('abort', abort, { once: true });
+      request.once('close', () => {
+        clearTimeout(late);
+        signal.removeEventListener('abort', abort);
+      });
+      request.once('response', (response) => {
+        clearTimeout(late);
+        resolve(response);
+      });
+      request.on('error', (error) => reject(this.explained(error)));
+      request.end(text);
+    });
+  }
+
+  async failure(response: IncomingMessage): Promise<UpstreamError> {
+    const status = response.statusCode ?? 0;
+    const body = await this.text(response, maxErrorBytes);
+    const said = `answered ${status}: ${messageOf(body, this.provider.key)}`;
+    const code = codeOf(body);
+    if (code.some((each) => filterCodes.includes(each))) return this.error('filtered', said);
+    if (code.includes('insufficient_quota')) return this.error('failed', said);
+    if (status === 429 || status === 503) return this.error('busy', said);
+    return this.error(refusals.includes(status) ? 'refused' : 'failed', said);
+  }
+
+  async text(response: IncomingMessage, maxBytes: number): Promise<string> {
+    let text = '';
+    for await (const part of this.parts(response, maxBytes)) text += part;
+    return text;
+  }
+
+  async *events(response: IncomingMessage): AsyncGenerator<string[]> {
+    let batch: string[] = [];
+    const parser = createParser({
+      maxBufferSize: maxEventLength,
+      onEvent: ({ data }) => {
+        if (data === '[DONE]') this.isDone = true;
+        else batch.push(data);
+      },
+      onError: (error) => {
+        if (error.type === 'max-buffer-size-exceeded') throw this.error('failed', 'sent an event that is too large');
+      },
+    });
+    for await (const part of this.parts(response, maxAnswerBytes)) {
+      parser.feed(part);
+      if (batch.length > 0) yield batch;
+      batch = [];
+      if (this.isDone) return;
+    }
+  }
+
+  /** Ends the exchange when the reader stops, when nothing arrives for the timeout, and above the size limit. */
+  private async *parts(response: IncomingMessage, maxBytes: number): AsyncGenerator<string> {
+    const { timeoutMs } = this.provider;
+    const late = setTimeout(
+      () => response.destroy(this.error('slow', `sent nothing more for ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    let size = 0;
+    response.setEncoding('utf8');
+    try {
+      for await (const part of response as AsyncIterable<string>) {
+        late.refresh();
+        size += part.length;
+        if (size > maxBytes) throw this.error('failed', `answered with more than ${maxBytes} characters`);
+        yield part;
+      }
+    } catch (error) {
+      throw this.explained(error);
+    } finally {
+      clearTimeout(late);
+      if (!response.complete) this.leave(response);
+    }
+  }
+
+  /** The connection of a stream that is done can be used again once the response has ended. */
+  private leave(response: IncomingMessage): void {
+    if (!this.isDone) return void this.request?.destroy();
+    const late = setTimeout(() => this.request?.destroy(), lastBytesMs).unref();
+    response.once('close', () => clearTimeout(late)).resume();
+  }
+
+  private explained(error: unknown): unknown {
+    const { signal } = this.options;
+    if (signal.aborted) return signal.reason;
+    if (error instanceof UpstreamError) return error;
+    const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    return this.error('failed', `cannot be reached or broke off (${code})`, error);
+  }
+
+  private error(failure: UpstreamError['failure'], what: string, cause?: unknown): UpstreamError {
+    return new UpstreamError(failure, `The provider "${this.provider.name}" ${what}.`, { cause });
+  }
+}
+
+function codeOf(body: string): string[] {
+  const parsed = parseJson(body);
+  const error = isRecord(parsed) ? parsed['error'] : undefined;
+  if (!isRecord(error)) return [];
+  const inner = isRecord(error['innererror']) ? error['innererror']['code'] : undefined;
+  return [error['code'], error['type'], inner].filter((each) => typeof each === 'string');
+}

@@ -1,0 +1,13 @@
+import { deadLetterOperations } from '../dead-letters';
+import { workOperations } from '../work';
+import { cognitive } from './cognitive';
+import { modelActions } from './model-actions';
+import { openAi } from './openai';
+
+export const models = {
+  cognitive,
+  openAi,
+  actions: modelActions,
+  deadLetters: deadLetterOperations('models'),
+  work: workOperations('models'),
+};

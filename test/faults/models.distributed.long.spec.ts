@@ -1,0 +1,172 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { clientOf } from '@parley/testing/api';
+import { answerWith, beginStream, ModelServer, sendChunk } from '@parley/testing/model-server';
+import { hasNatsServer } from '@parley/testing/nats-server';
+import { sendTo } from '@parley/testing/public-api';
+import { waitFor } from '@parley/testing/wait-for';
+import { Client } from 'pg';
+import { Fleet } from './fleet';
+import type { Replica } from './replica';
+
+jest.setTimeout(120_000);
+
+const messages = [{ role: 'user', content: 'hi' }];
+const streamPath = '/v2/cognitive/generate-text-stream';
+
+/** A stream as its client sees it. */
+interface Reading {
+  request: ClientRequest;
+  text: string;
+  end?: 'complete' | 'broken';
+}
+
+(hasNatsServer() ? describe : describe.skip)('Streams of models over NATS', () => {
+  let fleet: Fleet;
+  let upstream: ModelServer;
+  let database: Client;
+  let headers: Record<string, string>;
+
+  beforeAll(async () => {
+    upstream = await ModelServer.start();
+    fleet = await Fleet.start({
+      isSecured: true,
+      replicasOf: { gateway: 2, 'files-worker': 0, tables: 0, chat: 0, runtime: 0, runner: 0 },
+      env: { COMPLETIONS_SCRIPT_FILE: '', COMPLETIONS_URL: upstream.url, COMPLETIONS_CACHE_SECONDS: '0', SHUTDOWN_TIMEOUT_MS: '20000' },
+    });
+    database = new Client({ connectionString: fleet.databaseUrl });
+    await database.connect();
+    const { bot } = await clientOf(fleet).createBot({});
+    headers = fleet.headers(bot.id);
+  });
+
+  afterAll(async () => {
+    await database?.end();
+    await fleet?.stop();
+    await upstream?.stop();
+  });
+
+  beforeEach(() => {
+    upstream.requests.length = 0;
+  });
+
+  function read(url = fleet.the('gateway').url): Reading {
+    const body = JSON.stringify({ messages });
+    const request = httpRequest(new URL(streamPath, url), {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+    });
+    const reading: Reading = { request, text: '' };
+    request.on('error', () => (reading.end = 'broken'));
+    request.once('response', (response: IncomingMessage) => {
+      response.setEncoding('utf8').on('data', (part: string) => (reading.text += part));
+      response.on('error', () => (reading.end = 'broken'));
+      response.on('end', () => (reading.end = 'complete'));
+    });
+    request.end(body);
+    return reading;
+  }
+
+  /** Answers with a first part, and hands out how to go on. */
+  function hold(): { responses: ServerResponse[] } {
+    const held = { responses: [] as ServerResponse[] };
+    upstream.answer = (_request, response) => {
+      beginStream(response);
+      sendChunk(response, { content: 'begun' });
+      held.responses.push(response);
+    };
+    return held;
+  }
+
+  function finish(response: ServerResponse): void {
+    sendChunk(response, { content: ' done' }, 'stop');
+    response.end('data: [DONE]\n\n');
+  }
+
+  it('delivers a text of a megabyte unchanged, also to a client that reads slowly', async () => {
+    const words = Array.from({ length: 20_000 }, (_, n) => `слово-${n}-■`).join(' ');
+    upstream.answer = answerWith(words);
+    const reading = read();
+    reading.request.once('response', (response: IncomingMessage) => {
+      response.pause();
+      setTimeout(() => response.resume(), 500);
+    });
+
+    await waitFor(() => reading.end);
+    const parts = reading.text.trim().split('\n').map((line) => JSON.parse(line) as { output?: string });
+    expect(parts.map(({ output = '' }) => output).join('')).toBe(words);
+  });
+
+  it('streams to 100 clients at once, each its own text', async () => {
+    upstream.answer = (request, response) => {
+      const [{ content }] = request.body.messages as [{ content: string }];
+      return answerWith(`echo of ${content}`)(request, response);
+    };
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) =>
+        sendTo(fleet.url, `POST ${streamPath}`, { headers, json: { messages: [{ role: 'user', content: `n${n}` }] } }),
+      ),
+    );
+
+    const texts = answers.map(({ text }) =>
+      text.trim().split('\n').map((line) => (JSON.parse(line) as { output?: string }).output ?? '').join(''),
+    );
+    expect(texts).toEqual(Array.from({ length: 100 }, (_, n) => `echo of n${n}`));
+  });
+
+  it('breaks a stream off when models is killed, and settles what had streamed', async () => {
+    const held = hold();
+    const reading = read();
+    await waitFor(() => reading.text.includes('begun'));
+    await fleet.the('models').end('SIGKILL');
+
+    await waitFor(() => reading.end);
+    expect(reading.end).toBe('broken');
+    expect(reading.text).not.toContain('finished');
+    expect(held.responses).toHaveLength(1);
+    await upstream.requests[0]!.aborted;
+    await fleet.the('models').start();
+    await database.query(`UPDATE models.reservation SET renewed_at = now() - interval '2 minutes'`);
+    await waitFor(async () => (await database.query('SELECT 1 FROM models.reservation')).rowCount === 0);
+    const { rows } = await database.query(
+      `SELECT reserved_tokens, settled_tokens > 0 AS is_settled FROM models.spend WHERE scope = 'bot'`,
+    );
+    expect(rows).toEqual([{ reserved_tokens: '0', is_settled: true }]);
+  });
+
+  it('ends the call of the provider when the gateway of its client is killed', async () => {
+    hold();
+    const gateway = fleet.replicas('gateway')[1]!;
+    const reading = read(gateway.url);
+    await waitFor(() => reading.text.includes('begun'));
+    await gateway.end('SIGKILL');
+
+    await upstream.requests[0]!.aborted;
+    await gateway.start();
+  });
+
+  it('lets streams end when models or the gateway stops', async () => {
+    const held = hold();
+    const [first, second] = fleet.replicas('gateway') as [Replica, Replica];
+    const readings = [read(first.url), read(second.url)];
+    await waitFor(() => readings.every(({ text }) => text.includes('begun')));
+    const stopped = Promise.all([fleet.the('models').end('SIGTERM'), first.end('SIGTERM')]);
+    await first.stopsListening();
+    held.responses.forEach(finish);
+
+    await waitFor(() => readings.every(({ end }) => end));
+    expect(readings.map(({ end, text }) => [end, text.includes('"finished":true')])).toEqual([
+      ['complete', true],
+      ['complete', true],
+    ]);
+    await stopped;
+    await Promise.all([fleet.the('models').start(), first.start()]);
+  });
+
+  it('answers 503 while no models service runs', async () => {
+    await fleet.the('models').end('SIGTERM');
+    const { status } = await sendTo(fleet.url, `POST ${streamPath}`, { headers, json: { messages } });
+    await fleet.the('models').start();
+
+    expect(status).toBe(503);
+  });
+});
