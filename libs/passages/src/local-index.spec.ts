@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { createTestDatabase, type TestDatabase } from '@parley/testing/test-database';
 import type { Migration } from '@parley/persistence/service-schema';
 import { waitFor } from '@parley/testing/wait-for';
-import type { QueryRunner } from 'typeorm';
 import { documentTerms } from './lexicon';
 import { LocalIndex, type LocalIndexOptions } from './local-index';
 import { localIndexEntities } from './local-index.entity';
@@ -15,7 +14,7 @@ import { describePassageIndex, point, query, testEmbedder } from './test/passage
 
 /** First version of the schema. */
 class LocalIndexTables1795392000000 implements Migration {
-  async up(runner: QueryRunner): Promise<void> {
+  async up(runner: Parameters<Migration['up']>[0]): Promise<void> {
     await runner.query(localIndexTables1795392000000);
   }
 }
