@@ -51,7 +51,7 @@ function adopt(element: HtmlElement, page: HtmlNode): void {
   // Pictures alone repeat those that a script loads.
   if (isPhrase && !hasText(shown)) return;
   element.tagName = isPhrase ? 'span' : 'div';
-  element.childNodes = 'childNodes' in shown ? (shown.childNodes as HtmlElement['childNodes']) : [];
+  element.childNodes = 'childNodes' in shown ? shown.childNodes : [];
   for (const child of element.childNodes) child.parentNode = element;
 }
 

@@ -106,7 +106,7 @@ class BoundedParser extends Parser<DefaultTreeAdapterMap> {
 
   private isForeign(): boolean {
     const { current } = this.openElements;
-    return current && 'namespaceURI' in current && !isHtml(current);
+    return current !== undefined && 'namespaceURI' in current && !isHtml(current);
   }
 }
 

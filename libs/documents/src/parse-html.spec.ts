@@ -21,8 +21,20 @@ it('uses the title element of a page without h1', () => {
 });
 
 it.each<[title: string, blocks: [text: string, level: number][]]>([
-  ['Osprey 2.4: the manual', [['Osprey 2.4: the manual', 0], ['Fixes of a release', 1]]],
-  ['Fixes | Osprey 2.4', [['Fixes | Osprey 2.4', 0], ['Fixes of a release', 1]]],
+  [
+    'Osprey 2.4: the manual',
+    [
+      ['Osprey 2.4: the manual', 0],
+      ['Fixes of a release', 1],
+    ],
+  ],
+  [
+    'Fixes | Osprey 2.4',
+    [
+      ['Fixes | Osprey 2.4', 0],
+      ['Fixes of a release', 1],
+    ],
+  ],
   ['fixes of  a Release!', [['Fixes of a release', 1]]],
   ['Fixes', [['Fixes of a release', 1]]],
   [' ', [['Fixes of a release', 1]]],
@@ -78,7 +90,10 @@ it.each([
   ['<div style="display:flex"><i>One</i><i>two</i></div>', ['One', 'two']],
   ['<div style="display:inline">O</div><div style="display:inline">ne</div><div>two</div>', ['One', 'two']],
   ['<x-card>One</x-card><x-card>two</x-card>', ['One two']],
-  ['<p>A <x-tip>boat</x-tip>, (<x-tip>red</x-tip>) or<x-tip> blue</x-tip><x-icon></x-icon>.</p>', ['A boat, (red) or blue.']],
+  [
+    '<p>A <x-tip>boat</x-tip>, (<x-tip>red</x-tip>) or<x-tip> blue</x-tip><x-icon></x-icon>.</p>',
+    ['A boat, (red) or blue.'],
+  ],
   ['<ul><li><foo>One</foo><foo>two</foo></ul>', ['- One two']],
   ['<h2><i style="display:block">One</i><i style="display:block">two</i></h2>', ['One two']],
   ['<pre><i style="display:flex"><b>a</b><b>b</b></i><i style="display:flex">c</i></pre>', ['ab\nc']],

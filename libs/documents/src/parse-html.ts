@@ -63,7 +63,10 @@ export function parseHtml(source: string, { xhtml = false, isPart = false }: Htm
 }
 
 function wordsOf(text: string): string {
-  return text.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ').trim();
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim();
 }
 
 interface Table {
@@ -368,7 +371,6 @@ function isHidden(element: HtmlElement): boolean {
   if (attributeOf(element, 'aria-hidden') === 'true') return true;
   return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(attributeOf(element, 'style') ?? '');
 }
-
 
 function names(list: string): Set<string> {
   return new Set(list.split(' '));
