@@ -259,9 +259,9 @@ it.each(corpus)(
     const blocks = await blocksOf(readFileSync(`test/fixtures/documents/${file}`), basename(file));
 
     expect(inOrder(blocks, texts)).toEqual(texts);
-    expect([...new Set(blocks.map(({ type, level }) => (level === undefined ? type : `${type} ${level}`)))].toSorted()).toEqual(
-      types.toSorted(),
-    );
+    expect(
+      [...new Set(blocks.map(({ type, level }) => (level === undefined ? type : `${type} ${level}`)))].toSorted(),
+    ).toEqual(types.toSorted());
     expect(new Set(blocks.map(({ pageNumber }) => pageNumber))).toEqual(new Set(numbersTo(pages)));
     for (const text of without) expect(blocks.map((block) => block.text).join('\n')).not.toContain(text);
   },
