@@ -659,7 +659,7 @@ describe('an XFA form', () => {
     expect(await texts(formOf(wait, xfa, others))).toEqual(expected);
   });
 
-  it('reads of a form what the page does not show', async () => {
+  it('reads those lines of a form that the page does not show', async () => {
     const shown = 'Berth request. Fill in all fields. Name of vessel: Albatross & Co. Length: 12 Flag Marlow Ann';
 
     expect(await texts(formOf(shown, '9 0 R', [stream(xdp(template, datasets))]))).toEqual([shown, 'crew: Bo']);
