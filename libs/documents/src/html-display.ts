@@ -12,6 +12,7 @@ const declared = /(?:^|[;\s])display\s*:\s*([\w-]+)/gi;
  */
 export class DisplayRules {
   private readonly rules = new Map<string, string>();
+  private readonly names = new Set<string>();
 
   add(sheet: string): void {
     const css = withoutComments(sheet);
@@ -28,23 +29,37 @@ export class DisplayRules {
       if (!display) continue;
       for (const selector of selectors.split(',')) {
         const [simple, tag = '', name = ''] = simpleSelector.exec(selector.trim()) ?? [];
-        if (simple) this.rules.set(tag.toLowerCase() + name, display);
+        if (!simple) continue;
+        this.rules.set(tag.toLowerCase() + name, display);
+        this.names.add(name);
       }
     }
   }
 
   of(element: HtmlElement): string | undefined {
-    const own = displayIn(attributeOf(element, 'style') ?? '');
+    const style = element.attrs.length > 0 ? attributeOf(element, 'style') : undefined;
+    const own = style === undefined ? undefined : displayIn(style);
     if (own || this.rules.size === 0) return own;
     const tag = writtenNameOf(element);
+    return (element.attrs.length > 0 ? this.ofNames(element, tag) : undefined) ?? this.rules.get(tag);
+  }
+
+  private ofNames(element: HtmlElement, tag: string): string | undefined {
     const id = attributeOf(element, 'id');
-    const classes = (attributeOf(element, 'class') ?? '').split(/\s+/, mostClasses);
-    const names = [...(id ? [`#${id}`] : []), ...classes.filter(Boolean).map((name) => `.${name}`)];
-    for (const name of names) {
-      const display = this.rules.get(tag + name) ?? this.rules.get(name);
+    const byId = id === undefined ? undefined : this.ofName(`#${id}`, tag);
+    const names = attributeOf(element, 'class');
+    if (byId || names === undefined) return byId;
+    for (const name of names.split(/\s+/, mostClasses)) {
+      const display = this.ofName(`.${name}`, tag);
       if (display) return display;
     }
-    return this.rules.get(tag);
+    return undefined;
+  }
+
+  private ofName(name: string, tag: string): string | undefined {
+    // Most names have no rule.
+    if (!this.names.has(name)) return undefined;
+    return this.rules.get(tag + name) ?? this.rules.get(name);
   }
 }
 

@@ -26,12 +26,9 @@ export function showTree(root: HtmlNode, onStyle: (css: string) => void): void {
     }
     if (!('childNodes' in node)) continue;
     const isHead = 'tagName' in node && node.tagName === 'head';
-    for (const child of node.childNodes) if (!isHead || isStyle(child)) pending.push({ node: child, page });
+    for (const child of node.childNodes)
+      if ('childNodes' in child && (!isHead || child.tagName === 'style')) pending.push({ node: child, page });
   }
-}
-
-function isStyle(node: HtmlNode): boolean {
-  return 'tagName' in node && node.tagName === 'style';
 }
 
 function innerPage(element: HtmlElement): string | undefined {

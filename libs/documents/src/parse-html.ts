@@ -138,8 +138,8 @@ class HtmlReader {
 
   private isBlock(element: HtmlElement): boolean {
     const { tagName, parentNode } = element;
+    if (blocks.has(tagName)) return !plainBlocks.has(tagName) || this.displays.of(element) !== 'inline';
     const display = this.displays.of(element) ?? '';
-    if (blocks.has(tagName)) return !(plainBlocks.has(tagName) && display === 'inline');
     if (blockDisplay.test(display)) return true;
     // Highlighted code has such styles for its line numbers.
     const isWithin = !this.inPre && parentNode && 'tagName' in parentNode && tagName !== 'slot';
@@ -341,7 +341,8 @@ function layoutTables(root: HtmlNode): Set<HtmlElement> {
       if (table && (isTable || node.tagName === 'pre' || headings.has(node.tagName))) layout.add(table);
       if (isTable) table = node;
     }
-    if ('childNodes' in node) for (const child of node.childNodes) pending.push({ node: child, table });
+    if (!('childNodes' in node)) continue;
+    for (const child of node.childNodes) if ('childNodes' in child) pending.push({ node: child, table });
   }
   return layout;
 }
