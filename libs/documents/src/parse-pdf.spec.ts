@@ -597,6 +597,12 @@ describe('replacement text', () => {
     ]);
   });
 
+  it('reads the characters of a page on which 130,000 marks stay open', async () => {
+    const marks = '/a << /ActualText (c) >> BDC '.repeat(130_000);
+
+    expect(await texts(pageOf(`BT /F 14 Tf 72 700 Td ${marks} (word) Tj ET`))).toEqual(['word']);
+  });
+
   it('does not read replacement texts of one page on the next', async () => {
     const page = (text: string) => [{ text, x: 72, y: 700 }];
 

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist/types/src/display/api';
-import { type Block, DocumentWithoutText } from './block';
+import { type Block } from './block';
 import { closePdf, openPdf, reasonOf } from './open-pdf';
 import { PageTexts } from './pdf-actual-text';
 import { withAnnotations, writtenTypes } from './pdf-annotations';
-import { textlessReason } from './pdf-drawings';
+import { withoutText } from './pdf-drawings';
 import { blocksOf } from './pdf-layout';
 import { linesOf, type Page } from './pdf-lines';
 import { pdfUnpacking } from './pdf-unpacking';
@@ -25,7 +25,7 @@ export async function parsePdf(bytes: Buffer): Promise<Block[]> {
   const pdf = await openPdf(bytes, { maxImageSize: 1, fontExtraProperties: true });
   try {
     const blocks = await readBlocks(pdf);
-    if (blocks.length === 0) throw new DocumentWithoutText(await textlessReason(pdf));
+    if (blocks.length === 0) throw await withoutText(pdf);
     return blocks;
   } catch (error) {
     throw reasonOf(error);

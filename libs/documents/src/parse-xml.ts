@@ -47,11 +47,7 @@ class XmlReader {
         `The file is not valid XML: ${error.message.replace(/^undefined:/, 'line ')} Correct it and upload it again.`,
       );
     });
-    refuseEntities(
-      this.parser,
-      'The XML declares entities and refers to them, but they are not expanded. Replace them by their text and upload ' +
-        'the file again.',
-    );
+    refuseEntities(this.parser);
     this.parser.on('opentag', ({ name, attributes }) => this.enter(name, attributes));
     this.parser.on('text', (text) => this.addText(text));
     this.parser.on('cdata', (text) => this.addText(text));

@@ -16,6 +16,16 @@ export class PageTexts {
   private isMarked = false;
 
   async of(page: PDFPageProxy): Promise<TextContent> {
+    try {
+      return await this.withReplacements(page);
+    } catch (error) {
+      // pdfjs-dist passes all marks that stay open to one call.
+      if (error instanceof RangeError) return page.getTextContent();
+      throw error;
+    }
+  }
+
+  private async withReplacements(page: PDFPageProxy): Promise<TextContent> {
     const read = () => page.getTextContent({ includeMarkedContent: true });
     if (!this.isMarked) {
       const content = await read();

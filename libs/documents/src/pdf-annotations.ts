@@ -43,6 +43,12 @@ const freeText = 3;
 /** Types of annotations that have text, besides the fields of forms. */
 export const writtenTypes: ReadonlySet<number> = new Set([freeText, ...Object.values(comments)]);
 
+interface Comment {
+  text: string;
+  author?: string;
+}
+
+const mostComparisons = 10_000_000;
 const isNotShown = 2 | 32;
 const usualSize = 10;
 const ticked = '☒';
@@ -63,8 +69,9 @@ export interface AnnotatedPage {
 export async function withAnnotations(content: TextContent, page: PDFPageProxy): Promise<AnnotatedPage> {
   // Damaged annotations do not prevent reading the page text.
   const annotations = ((await page.getAnnotations().catch(() => [])) as Annotation[]).filter(isVisible);
-  const texts = annotations.map((annotation) => commentOf(annotation, content)).filter((text) => text !== '');
-  return { content: withFields(content, annotations), comments: texts };
+  const texts = annotations.flatMap(commentsOf).filter(isOwn(content, annotations.length));
+  const written = texts.map(({ text, author }) => (author ? `${author}: ${text}` : text));
+  return { content: withFields(content, annotations), comments: written };
 }
 
 function withFields(content: TextContent, annotations: Annotation[]): TextContent {
@@ -100,13 +107,15 @@ function isDrawn({ subtype }: Annotation): boolean {
   return subtype === 'Widget' || subtype === 'FreeText';
 }
 
-/** Empty where a comment repeats the text that it marks. */
-function commentOf({ subtype, contentsObj, titleObj }: Annotation, { items }: TextContent): string {
+function commentsOf({ subtype, contentsObj, titleObj }: Annotation): Comment[] {
   const text = contentsObj?.str.replace(/\r\n?/g, '\n').trim() ?? '';
-  if (text === '' || !(subtype in comments)) return '';
-  const isRepeated = items.some((item) => 'str' in item && item.str.includes(text));
-  const author = titleObj?.str.trim();
-  return isRepeated ? '' : author ? `${author}: ${text}` : text;
+  return text !== '' && subtype in comments ? [{ text, author: titleObj?.str.trim() }] : [];
+}
+
+/** Comments that do not repeat the text that they mark. */
+function isOwn({ items }: TextContent, count: number): (comment: Comment) => boolean {
+  if (items.length * count > mostComparisons) return () => true;
+  return ({ text }) => !items.some((item) => 'str' in item && item.str.includes(text));
 }
 
 function textOf(annotation: Annotation): string {

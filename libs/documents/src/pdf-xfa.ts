@@ -1,6 +1,5 @@
 import type { PDFDocumentProxy } from 'pdfjs-dist/types/src/display/api';
 import { type Block, UnreadableDocument } from './block';
-import { mostArchiveEntryBytes } from './limits';
 import { withMapAccess } from './pdf-map-access';
 import { childElements, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 
@@ -10,6 +9,8 @@ interface Packet {
   getBytes(): Uint8Array;
 }
 
+/** Limit of the XML of a form, which is read into memory; larger ones are not read. */
+const mostPacketBytes = 20_000_000;
 const packetNames = new Set(['xdp:xdp', 'template', 'datasets']);
 const notFields = new Set(['template', 'subform', 'subformSet', 'area', 'pageSet', 'pageArea', 'exclGroup']);
 const placeholder = /please wait|(?:viewer|reader)\b.{0,60}\b(?:cannot|not be able|unable|later|upgrade)/i;
@@ -74,7 +75,7 @@ function isPacket(value: unknown): value is Packet {
 function xmlOf(stream: Packet): XmlElement | undefined {
   stream.reset();
   const bytes = Buffer.from(stream.getBytes());
-  if (bytes.length > mostArchiveEntryBytes) return undefined;
+  if (bytes.length > mostPacketBytes) return undefined;
   try {
     return parseXml(bytes);
   } catch (error) {

@@ -10,12 +10,15 @@ const endOfDeclaration = /"[^"]*"|'[^']*'|>/g;
  * Refuses a document that refers to an entity which it declares: entities are never expanded or fetched. Declarations
  * that are not used, of files that are not XML and of parts of the DTD are harmless.
  */
-export function refuseEntities(parser: SaxesParser, message: string): void {
+export function refuseEntities(parser: SaxesParser): void {
   parser.on('doctype', (doctype) => {
     for (const name of declaredEntities(doctype)) {
       Object.defineProperty(parser.ENTITIES, name, {
         get() {
-          throw new UnreadableDocument(message);
+          throw new UnreadableDocument(
+            'The XML declares entities and refers to them, but they are not expanded. Replace them by their text and ' +
+              'upload the file again.',
+          );
         },
       });
     }
