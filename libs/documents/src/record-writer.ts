@@ -6,6 +6,9 @@ export type Step = string | number | { readonly name: string };
 /** A passage of the usual length holds a block, so that each passage has the path of its values. */
 const longestBlock = 900;
 const deepestIndentation = 10;
+/** Names above the first value of a block, and characters of a name. */
+const mostNames = 10;
+const longestName = 100;
 /** Values of a list are on one line up to this length. */
 const longestItem = 60;
 const longestLine = 200;
@@ -55,6 +58,8 @@ export class RecordWriter {
     let common = 0;
     while (common < containers.length && common < this.shown.length && containers[common] === this.shown[common])
       common++;
+    // The innermost names say most; a very deep path is not repeated in each block.
+    if (this.lines.length === 0) common = Math.max(0, containers.length - mostNames);
     let bullet = '';
     for (let depth = common; depth < containers.length; depth++) {
       const step = containers[depth]!;
@@ -93,7 +98,8 @@ function isSame(one: readonly Step[], other: readonly Step[]): boolean {
 }
 
 function nameOf(step: Step): string {
-  return typeof step === 'object' ? step.name : String(step);
+  const name = typeof step === 'object' ? step.name : String(step);
+  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
 }
 
 function indentation(depth: number): string {
