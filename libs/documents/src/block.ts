@@ -5,7 +5,7 @@ export interface Block {
   type: BlockType;
   /** Plain text. Lists keep their markers and indentation. Tables have one row per line with `|` between cells. */
   text: string;
-  /** Heading level of titles and subtitles: 1 (highest) to 6. */
+  /** Heading level of titles and subtitles: 1 (highest) to 6; 0 for the title of a page above its own heading. */
   level?: number;
   /** Tables: number of header lines at the start of `text`, 0 without a header. */
   headerLines?: number;

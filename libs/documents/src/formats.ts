@@ -5,6 +5,7 @@ import { parseHtml } from './parse-html';
 import { parseJson, parseJsonLines } from './parse-json';
 import { parseMarkdown } from './parse-markdown';
 import { parseMdx } from './parse-mdx';
+import { isNotebook, parseNotebook } from './parse-notebook';
 import { parsePdf } from './parse-pdf';
 import { parseSource } from './parse-source';
 import { parseText } from './parse-text';
@@ -157,11 +158,19 @@ export const formats: readonly Format[] = [
     plainText: asWritten,
   },
   {
+    name: 'notebook',
+    contentTypes: ['application/x-ipynb+json'],
+    extensions: ['.ipynb'],
+    isText: true,
+    parse: readJsonOrNotebook,
+    plainText: asWritten,
+  },
+  {
     name: 'JSON',
     contentTypes: ['application/json', 'text/json'],
     extensions: ['.json', '.geojson', '.webmanifest'],
     isText: true,
-    parse: ({ bytes, contentType, onProgress }) => parseJson(decodeText(bytes, charsetIn(contentType)), onProgress),
+    parse: readJsonOrNotebook,
     plainText: asWritten,
   },
   {
@@ -175,7 +184,7 @@ export const formats: readonly Format[] = [
   {
     name: 'XML',
     contentTypes: ['application/xml', 'text/xml'],
-    extensions: ['.xml', '.rss', '.atom'],
+    extensions: ['.xml', '.rss', '.atom', '.gpx', '.kml', '.svg', '.xsd', '.xsl', '.xslt', '.plist'],
     isText: true,
     parse: (source) => parseXml(textSlices(source, charsetInXml(source.bytes))),
     plainText: ({ bytes, contentType }) => markupText(decodeText(bytes, charsetIn(contentType) ?? charsetInXml(bytes))),
@@ -197,6 +206,12 @@ export const formats: readonly Format[] = [
     plainText: asWritten,
   },
 ];
+
+/** Notebooks are sent as JSON too, so their content decides. */
+function readJsonOrNotebook({ bytes, contentType, onProgress }: Source): Blocks {
+  const json = decodeText(bytes, charsetIn(contentType));
+  return isNotebook(json) ? parseNotebook(json, onProgress) : parseJson(json, onProgress);
+}
 
 function* textSlices({ bytes, contentType, onProgress }: Source, charset?: string): Generator<string> {
   let read = 0;

@@ -19,6 +19,9 @@ const formatting = new Set(
   'a b big code em font i nobr s small strike strong tt u'.split(' ').map((name) => html.getTagID(name)),
 );
 
+/** Attribute with the name that a formatting element had: no source can write it. */
+const writtenName = ' name';
+
 /** Elements with raw text for the tokenizer: the parser must see them at any depth. */
 const rawText = new Set(['iframe', 'noembed', 'noframes', 'noscript', 'script', 'style', 'textarea', 'title', 'xmp']);
 const empty = new Set([
@@ -77,7 +80,7 @@ class BoundedParser extends Parser<DefaultTreeAdapterMap> {
 
   override onStartTag(token: Token.TagToken): void {
     if (this.xhtml && token.selfClosing && !empty.has(token.tagName)) return;
-    readFormattingAsSpan(token);
+    this.readFormattingAsSpan(token);
     if (this.openElements.stackTop >= deepest && !rawText.has(token.tagName) && !empty.has(token.tagName)) {
       this.skipped.set(token.tagName, (this.skipped.get(token.tagName) ?? 0) + 1);
       return;
@@ -86,17 +89,38 @@ class BoundedParser extends Parser<DefaultTreeAdapterMap> {
   }
 
   override onEndTag(token: Token.TagToken): void {
-    readFormattingAsSpan(token);
+    this.readFormattingAsSpan(token);
     const skipped = this.skipped.get(token.tagName);
     if (skipped) this.skipped.set(token.tagName, skipped - 1);
     else super.onEndTag(token);
   }
+
+  private readFormattingAsSpan(token: Token.TagToken): void {
+    if (!formatting.has(token.tagID)) return;
+    // A span would end the drawing in which the link is.
+    if (token.tagID === html.TAG_ID.A && this.isForeign()) return;
+    token.attrs.push({ name: writtenName, value: token.tagName });
+    token.tagName = 'span';
+    token.tagID = html.TAG_ID.SPAN;
+  }
+
+  private isForeign(): boolean {
+    const { current } = this.openElements;
+    return current !== undefined && 'namespaceURI' in current && !isHtml(current);
+  }
 }
 
-function readFormattingAsSpan(token: Token.TagToken): void {
-  if (!formatting.has(token.tagID)) return;
-  token.tagName = 'span';
-  token.tagID = html.TAG_ID.SPAN;
+/** Name of the element in the source. */
+export function writtenNameOf(element: HtmlElement): string {
+  return (element.tagName === 'span' && attributeOf(element, writtenName)) || element.tagName;
+}
+
+export function isHtml({ namespaceURI }: HtmlElement): boolean {
+  return namespaceURI === html.NS.HTML;
+}
+
+export function attributeOf({ attrs }: HtmlElement, name: string): string | undefined {
+  return attrs.find((attribute) => attribute.name === name)?.value;
 }
 
 /** Limits the attributes of a tag: the tokenizer compares each attribute with all previous ones, which is quadratic. */

@@ -219,6 +219,19 @@ it.each([
   expect(await textOf(`${start}<p>x</p>\n\n<li>a</li>`, contentType)).toMatch(/x\n\n- a$/);
 });
 
+it.each([
+  ['text/html', 'Dampf&shy;schiff\u00adfahrt'],
+  ['application/xhtml+xml', '<p>Dampf&#173;schiff&#xAD;fahrt</p>'],
+  ['text/markdown', 'Dampf&shy;schiff\u00adfahrt'],
+  ['text/plain', 'Dampf\u00adschiff\u00adfahrt'],
+  ['text/csv', 'Dampf\u00adschiff\u00adfahrt'],
+  ['application/json', '"Dampf\\u00adschiff\u00adfahrt"'],
+  ['application/xml', '<a>Dampf&#173;schiff\u00adfahrt</a>'],
+  ['application/rtf', "{\\rtf1 Dampf\\-schiff\\'adfahrt}"],
+])('removes soft hyphens from %s', async (contentType, content) => {
+  expect(await textOf(content, contentType)).toBe('Dampfschifffahrt');
+});
+
 it('reads half a million blank lines', async () => {
   expect(await textOf(`${'\n '.repeat(500_000)}x`)).toBe('x');
 });

@@ -23,7 +23,7 @@ export async function parseEpub(bytes: Buffer): Promise<Block[]> {
   const blocks: Block[] = [];
   for (const chapter of chapters) {
     const page = await archive.read(chapter);
-    const [first, ...rest] = parseHtml(decodeText(page, charsetInPage(page)), { xhtml: true });
+    const [first, ...rest] = parseHtml(decodeText(page, charsetInPage(page)), { xhtml: true, isPart: true });
     if (!first) continue;
     // Many books repeat the book title in the head of each chapter.
     const isRepeated = blocks.length > 0 && first.type === 'title' && first.text === title;

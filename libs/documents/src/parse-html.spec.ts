@@ -4,7 +4,7 @@ import { parseHtml } from './parse-html';
 const texts = (html: string) => parseHtml(html).map((block) => block.text);
 
 it('maps h1 to a title and other headings to subtitles', () => {
-  const blocks = parseHtml('<title>Tab</title><h1>Top <b>title</b></h1><h2>Sub<br>title</h2><h6><div>Low</div></h6>');
+  const blocks = parseHtml('<h1>Top <b>title</b></h1><h2>Sub<br>title</h2><h6><div>Low</div></h6>');
 
   expect(blocks).toEqual([
     { type: 'title', text: 'Top title', level: 1 },
@@ -18,6 +18,30 @@ it('uses the title element of a page without h1', () => {
     { type: 'title', text: 'The page', level: 1 },
     { type: 'subtitle', text: 'Sub', level: 2 },
   ]);
+});
+
+it.each<[title: string, blocks: [text: string, level: number][]]>([
+  [
+    'Osprey 2.4: the manual',
+    [
+      ['Osprey 2.4: the manual', 0],
+      ['Fixes of a release', 1],
+    ],
+  ],
+  [
+    'Fixes | Osprey 2.4',
+    [
+      ['Fixes | Osprey 2.4', 0],
+      ['Fixes of a release', 1],
+    ],
+  ],
+  ['fixes of  a Release!', [['Fixes of a release', 1]]],
+  ['Fixes', [['Fixes of a release', 1]]],
+  [' ', [['Fixes of a release', 1]]],
+])('places the title "%s" above an h1 unless the h1 has its words', (title, blocks) => {
+  const read = parseHtml(`<title>${title}</title><h1>Fixes of a release</h1>`);
+
+  expect(read.map(({ text, level }) => [text, level])).toEqual(blocks);
 });
 
 it('splits text where the page starts a new block', () => {
@@ -35,19 +59,95 @@ it.each([
   '<script>secret()</script>',
   '<SCRIPT type="x">if (a < b) { "</p>" + secret }</SCRIPT >',
   '<style>.secret {}</style>',
-  '<noscript>secret</noscript>',
+  '<noscript>secret: enable JavaScript</noscript>',
+  '<noscript><img src=x alt=secret></noscript>',
+  '<noframes>secret: use another browser</noframes>',
   '<template><p>secret</p></template>',
   '<!-- secret -->',
   '<p hidden>secret</p>',
   '<b hidden>secret</b>',
   '<div style="color: red; DISPLAY : none"><p>secret</p></div>',
   '<div aria-hidden="true">secret</div>',
-  '<svg><title>secret</title><text>secret</text></svg>',
+  '<svg>secret<defs><text>secret</text></defs><symbol><title>secret</title></symbol><style>secret</style></svg>',
+  '<svg aria-hidden=true><title>secret</title></svg>',
+  '<iframe hidden srcdoc="<p>secret"></iframe>',
+  '<x-a><template shadowrootmode=open><p hidden>secret</p></template>secret</x-a>',
   '<select><option>secret</option></select><textarea>secret</textarea>',
   '<iframe>secret</iframe><object>secret</object>',
 ])('hides in a page %s', (html) => {
   expect(texts(`<p>before</p>${html}<p>after</p>`)).toEqual(['before', 'after']);
   expect(texts(`<ul><li>one ${html}</li></ul>`)).toEqual(['- one']);
+});
+
+it.each([
+  ['<b style="color:red; display: block">One</b><b style="display:block">two</b>', ['One', 'two']],
+  ['<style>.row, td { display: block }</style><i class="a row">One</i><i class=row>two</i>', ['One', 'two']],
+  ['<style>/* i { } */ label{color:red;display:block}</style><label>One</label><label>two</label>', ['One', 'two']],
+  ['<style>i.x{display:block}#y{display:grid}</style><i class=x>One</i><i id=y>two</i><i>2</i>', ['One', 'two', '2']],
+  ['<style>@media print{i{display:block}}</style><i>One</i><i>two</i>', ['Onetwo']],
+  ['<style>@import "a"; i{display:block}</style><i>One</i><i>two</i>', ['One', 'two']],
+  ['<style>i{display:block}i{display:inline}</style><i>One</i><i>two</i>', ['Onetwo']],
+  ['<div style="display:flex"><i>One</i><i>two</i></div>', ['One', 'two']],
+  ['<div style="display:inline">O</div><div style="display:inline">ne</div><div>two</div>', ['One', 'two']],
+  ['<x-card>One</x-card><x-card>two</x-card>', ['One two']],
+  [
+    '<p>A <x-tip>boat</x-tip>, (<x-tip>red</x-tip>) or<x-tip> blue</x-tip><x-icon></x-icon>.</p>',
+    ['A boat, (red) or blue.'],
+  ],
+  ['<ul><li><foo>One</foo><foo>two</foo></ul>', ['- One two']],
+  ['<h2><i style="display:block">One</i><i style="display:block">two</i></h2>', ['One two']],
+  ['<pre><i style="display:flex"><b>a</b><b>b</b></i><i style="display:flex">c</i></pre>', ['ab\nc']],
+])('separates the words of %s', (html, expected) => {
+  expect(texts(html)).toEqual(expected);
+});
+
+it.each([
+  ['<x-a><template shadowrootmode="open"><p>Fee</p></template></x-a>', ['Fee']],
+  [
+    '<x-a><template shadowrootmode=closed><h2><slot name=t>None</slot></h2><slot></slot><p>end</p></template>' +
+      '<i slot=t>Fees</i><p>Forty</p></x-a>',
+    ['Fees', 'Forty', 'end'],
+  ],
+  ['<x-a><template shadowrootmode=open><p><slot>Fallback</slot></p></template> </x-a>', ['Fallback']],
+  ['<x-a><template shadowrootmode=open><slot></slot><slot></slot></template><p>once</p></x-a>', ['once']],
+  [
+    '<x-a><template shadowrootmode=open><x-b><template shadowrootmode=open><p>b</p><slot></slot></template>' +
+      '<slot></slot></x-b></template><p>light</p></x-a>',
+    ['b', 'light'],
+  ],
+  [
+    '<x-a><template shadowrootmode=open><table><tr><th>Port<tr><td><slot></slot></table></template>Marlow</x-a>',
+    ['Port\nMarlow'],
+  ],
+  ['<p>Page</p><iframe srcdoc="<title>no</title><p>Inner &amp;amp; outer</p>"></iframe>', ['Page', 'Inner & outer']],
+  [`<iframe srcdoc="<iframe srcdoc='<p>Deep'></iframe>"></iframe>`, ['Deep']],
+  ['<body><noscript><p>Open at six.</p></noscript>', ['Open at six.']],
+  ['<p>Mail <noscript>ann at sea</noscript></p>', ['Mail ann at sea']],
+  ['<head><noscript><link></noscript><title>T</title></head><p>x', ['T', 'x']],
+  ['<frameset><frame src=a><noframes><p>Two cranes</p></noframes></frameset>', ['Two cranes']],
+  [
+    '<svg><title>Plan</title><desc>Of the quay</desc><g>no<text>Old <tspan>house</tspan><tspan x=1>Mill</tspan></text>' +
+      '<a href="b"><text>Pier</text></a></g><rect><title>Shed</title></rect></svg>',
+    ['Plan\nOf the quay\nOld house Mill\nPier\nShed'],
+  ],
+  ['<svg><foreignObject><p>Label</p><p>two</p></foreignObject></svg>', ['Label', 'two']],
+  ['<p>A <svg><title>star</title></svg> of five</p>', ['A star of five']],
+])('reads what is shown by %s', (html, expected) => {
+  expect(texts(html)).toEqual(expected);
+});
+
+it.each([
+  ['Fees are <a href="https://a.example/fees-2026.pdf">here</a>.', 'Fees are here (https://a.example/fees-2026.pdf).'],
+  ['<a href="/tides"><b>Click</b> here</a>', 'Click here (/tides)'],
+  ['<a href="mailto:ann@example.org?subject=x">Hier klicken »</a>', 'Hier klicken » (ann@example.org)'],
+  ['<a href="a.html">こちら</a>', 'こちら (a.html)'],
+  ['<a href="a.html">[more…]</a>', '[more…] (a.html)'],
+  ['<a href="#top">here</a> <a href="javascript:x()">more</a> <a>link</a>', 'here more link'],
+  ['<a href="fees.pdf">The fees are here</a>', 'The fees are here'],
+  [`<a href="/a?${'q'.repeat(300)}">here</a>`, 'here (/a)'],
+  [`<a href="/${'q'.repeat(300)}">here</a>`, 'here'],
+])('writes the target of a link that has no name of its own: %s', (html, expected) => {
+  expect(texts(html)).toEqual([expected]);
 });
 
 it('reads a page that needs a script to be shown', () => {
@@ -202,4 +302,19 @@ it('reads 20,000 different unclosed fonts and a tag of 100,000 attributes', () =
   const attributes = Array.from({ length: 100_000 }, (_, i) => `a${i}`).join(' ');
 
   expect(texts(`${fonts}<p ${attributes}>y`)).toHaveLength(20_001);
+});
+
+it('bounds pages within pages, shadow trees within shadow trees and style sheets', () => {
+  const frames = `<iframe srcdoc=${'<iframe/srcdoc='.repeat(30_000)}x`;
+  const shadows = '<x-a><template shadowrootmode=open><slot></slot><slot></slot>'.repeat(10_000) + 'end';
+  const slots = `<x-a><template shadowrootmode=open>${'<slot>'.repeat(10_000)}</template>${'<i>x</i>'.repeat(10_000)}`;
+  const sheet = `${'/*'.repeat(100_000)}${'@media{'.repeat(100_000)}`;
+  const rules = Array.from({ length: 20_000 }, (_, i) => `.c${i}{display:block}`).join('');
+  const classes = Array.from({ length: 20_000 }, (_, i) => `c${i}`).join(' ');
+
+  expect(texts(`<p>before</p>${frames}`)[0]).toBe('before');
+  expect(texts(shadows)).toEqual(['end']);
+  expect(texts(slots).join('').split('x')).toHaveLength(10_001);
+  expect(texts(`<style>${sheet}</style><p>after`)).toEqual(['after']);
+  expect(texts(`<style>${rules}</style>${`<i class="${classes}">a</i>`.repeat(5)}`)).toHaveLength(5);
 });

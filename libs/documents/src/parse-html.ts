@@ -1,11 +1,30 @@
+import { html } from 'parse5';
 import { type Block } from './block';
 import { BlockWriter } from './block-writer';
-import { type HtmlElement, type HtmlNode, parseHtmlTree } from './html-tree';
+import { DisplayRules } from './html-display';
+import { isUnnamed, linkTarget } from './html-links';
+import { showTree } from './html-shown-tree';
+import { attributeOf, type HtmlElement, type HtmlNode, isHtml, parseHtmlTree } from './html-tree';
 
 const hidden = names(
-  'annotation annotation-xml audio canvas datalist embed head iframe noembed noframes noscript object rp script select ' +
-    'style svg template textarea title video',
+  'audio canvas datalist embed head iframe noembed noframes noscript object rp script select ' +
+    'style template textarea title video',
 );
+/** In formulas and drawings. */
+const hiddenForeign = names(
+  'annotation annotation-xml clipPath defs filter marker mask metadata pattern script style symbol',
+);
+/** Elements of drawings whose characters are shown. */
+const drawnText = names('a desc foreignObject text textPath title tspan');
+/** All other elements, such as those of a framework, separate words. */
+const phrasing = names(
+  'a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark meter nobr output picture ' +
+    'progress q rb rbc rt rtc ruby s samp small span strike strong sub sup time tt u var wbr',
+);
+/** Elements that have no markup of their own in a block: a style can put them in a line. */
+const plainBlocks = names('article aside dd div dt footer header nav p section');
+const blockDisplay = /^(?:block|flow-root|flex|grid|list-item|table|table-(?:caption|row|row-group))$/;
+const blocksWithin = /^(?:inline-)?(?:flex|grid)$/;
 const blocks = names(
   'address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption ' +
     'figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav ol option p pre search section ' +
@@ -14,16 +33,40 @@ const blocks = names(
 const headings = names('h1 h2 h3 h4 h5 h6');
 const lists = names('dir menu ol ul');
 const rowGroups = names('tbody tfoot thead');
+const mostPiecesOfLink = 8;
 const longestSpan = 100;
 /** Limit of empty cells that spans add to a document: a short page could ask for any number. */
 const mostSpannedCells = 1_000_000;
 
-/** HTML: the visible text of a page, without scripts and hidden elements. A page without an h1 uses its `<title>`. */
-export function parseHtml(source: string, options = { xhtml: false }): Block[] {
-  const root = parseHtmlTree(source, options);
-  const read = new HtmlReader(layoutTables(root)).read(root);
-  const title = read.some((block) => block.type === 'title') ? undefined : documentTitle(root);
-  return title ? [{ type: 'title', text: title, level: 1 }, ...read] : read;
+export interface HtmlOptions {
+  /** Self-closing tags are honoured. */
+  xhtml?: boolean;
+  /** The page is part of a larger document: its `<title>` is used only where it has no h1. */
+  isPart?: boolean;
+}
+
+/**
+ * HTML: the visible text of a page, without scripts and hidden elements. The `<title>` comes first: as its h1, or
+ * above it, at level 0, where the h1 does not have all of its words.
+ */
+export function parseHtml(source: string, { xhtml = false, isPart = false }: HtmlOptions = {}): Block[] {
+  const root = parseHtmlTree(source, { xhtml });
+  const title = documentTitle(root);
+  const displays = new DisplayRules();
+  showTree(root, (css) => displays.add(css));
+  const read = new HtmlReader(layoutTables(root), displays).read(root);
+  if (!title) return read;
+  const tops = read.filter((block) => block.type === 'title');
+  if (tops.some((top) => wordsOf(top.text).includes(wordsOf(title)))) return read;
+  if (isPart && tops.length > 0) return read;
+  return [{ type: 'title', text: title, level: tops.length > 0 ? 0 : 1 }, ...read];
+}
+
+function wordsOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
+    .trim();
 }
 
 interface Table {
@@ -45,8 +88,13 @@ class HtmlReader {
   private endsWithSpace = true;
   private inPre = false;
   private inLine = false;
+  /** Whether the next text is a word of its own. */
+  private startsWord = false;
 
-  constructor(private readonly layout: ReadonlySet<HtmlElement>) {}
+  constructor(
+    private readonly layout: ReadonlySet<HtmlElement>,
+    private readonly displays: DisplayRules,
+  ) {}
 
   read(root: HtmlNode): Block[] {
     this.pending.push(root);
@@ -68,9 +116,10 @@ class HtmlReader {
     const name = element.tagName;
     if (isHidden(element)) return;
     if (name === 'br') return this.breakLine();
-    if (name === 'img') return this.addText(` ${attribute(element, 'alt') ?? ''} `);
+    if (name === 'img') return this.addText(` ${attributeOf(element, 'alt') ?? ''} `);
     if (name === 'math') return this.visitMath(element);
-    if (!blocks.has(name)) return this.visitChildren(element);
+    if (!isHtml(element)) return this.visitForeign(element);
+    if (!this.isBlock(element)) return this.visitPhrase(element);
     if (this.inLine) return this.visitInLine(element);
 
     this.endParagraph();
@@ -87,14 +136,51 @@ class HtmlReader {
     this.visitChildren(element, () => this.endParagraph());
   }
 
+  private isBlock(element: HtmlElement): boolean {
+    const { tagName, parentNode } = element;
+    if (blocks.has(tagName)) return !plainBlocks.has(tagName) || this.displays.of(element) !== 'inline';
+    const display = this.displays.of(element) ?? '';
+    if (blockDisplay.test(display)) return true;
+    // Highlighted code has such styles for its line numbers.
+    const isWithin = !this.inPre && parentNode && 'tagName' in parentNode && tagName !== 'slot';
+    return isWithin ? blocksWithin.test(this.displays.of(parentNode) ?? '') : false;
+  }
+
+  private visitPhrase(element: HtmlElement): void {
+    if (!phrasing.has(element.tagName) && !blocks.has(element.tagName)) {
+      this.startsWord = true;
+      return this.visitChildren(element, () => (this.startsWord = true));
+    }
+    const target = linkTarget(element);
+    if (target === undefined) return this.visitChildren(element);
+    const { text } = this;
+    const start = text.length;
+    this.visitChildren(element, () => {
+      if (this.text !== text || text.length - start > mostPiecesOfLink) return;
+      if (isUnnamed(text.slice(start).join(''))) this.addText(` (${target})`);
+    });
+  }
+
+  /** Drawings (SVG): their texts, titles and descriptions. */
+  private visitForeign(element: HtmlElement): void {
+    const { tagName, namespaceURI, childNodes } = element;
+    if (namespaceURI !== html.NS.SVG) return this.visitChildren(element);
+    if (tagName === 'text' || tagName === 'desc' || tagName === 'foreignObject') return this.visitInLine(element);
+    if (drawnText.has(tagName)) {
+      if (tagName === 'title' || element.attrs.some(({ name }) => /^d?[xy]$/.test(name))) this.startsWord = true;
+      return this.visitChildren(element, tagName === 'title' ? () => (this.startsWord = true) : undefined);
+    }
+    for (const child of childNodes.toReversed()) if ('tagName' in child) this.pending.push(child);
+  }
+
   private visitMath(element: HtmlElement): void {
-    const text = attribute(element, 'alttext')?.trim();
+    const text = attributeOf(element, 'alttext')?.trim();
     if (text) this.addText(text);
     else this.visitChildren(element);
   }
 
   private visitInLine(element: HtmlElement): void {
-    this.breakLine();
+    if (this.text.length > 0 && this.text.at(-1) !== '\n') this.breakLine();
     this.visitChildren(element, () => this.breakLine());
   }
 
@@ -118,7 +204,7 @@ class HtmlReader {
   }
 
   private visitList(element: HtmlElement): void {
-    const start = Number.parseInt(attribute(element, 'start') ?? '1', 10);
+    const start = Number.parseInt(attributeOf(element, 'start') ?? '1', 10);
     this.numbers.push(element.tagName === 'ol' ? start || 0 : undefined);
     this.writer.enter({ type: 'list' });
     this.visitChildren(element, () => {
@@ -195,7 +281,7 @@ class HtmlReader {
 
   private spanOf(cell: HtmlElement, name: 'colspan' | 'rowspan'): number {
     if (this.spannedCells >= mostSpannedCells) return 1;
-    const span = Number.parseInt(attribute(cell, name) ?? '1', 10);
+    const span = Number.parseInt(attributeOf(cell, name) ?? '1', 10);
     // `rowspan="0"` spans all remaining rows.
     if (span === 0 && name === 'rowspan') return longestSpan;
     return span > 0 ? Math.min(span, longestSpan) : 1;
@@ -216,6 +302,10 @@ class HtmlReader {
     const collapsed = text.replace(/[ \t\n\f\r]+/g, ' ');
     const added = this.endsWithSpace && collapsed.startsWith(' ') ? collapsed.slice(1) : collapsed;
     if (added === '') return;
+    if (this.startsWord && !this.endsWithSpace && /^[^\s\p{Pe}\p{Pf}.,;:!?]/u.test(added)) {
+      if (!/[\p{Ps}\p{Pi}]$/u.test(this.text.at(-1)!)) this.text.push(' ');
+    }
+    this.startsWord = false;
     this.text.push(added);
     this.endsWithSpace = added.endsWith(' ');
   }
@@ -251,7 +341,8 @@ function layoutTables(root: HtmlNode): Set<HtmlElement> {
       if (table && (isTable || node.tagName === 'pre' || headings.has(node.tagName))) layout.add(table);
       if (isTable) table = node;
     }
-    if ('childNodes' in node) for (const child of node.childNodes) pending.push({ node: child, table });
+    if (!('childNodes' in node)) continue;
+    for (const child of node.childNodes) if ('childNodes' in child) pending.push({ node: child, table });
   }
   return layout;
 }
@@ -274,16 +365,12 @@ function isHeaderRow(row: HtmlElement): boolean {
 }
 
 function isHidden(element: HtmlElement): boolean {
-  if (hidden.has(element.tagName)) return true;
+  if ((isHtml(element) ? hidden : hiddenForeign).has(element.tagName)) return true;
   // Some pages hide the root element until a script shows it.
   if (element.tagName === 'html' || element.tagName === 'body' || element.attrs.length === 0) return false;
-  if ((attribute(element, 'hidden') ?? 'until-found') !== 'until-found') return true;
-  if (attribute(element, 'aria-hidden') === 'true') return true;
-  return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(attribute(element, 'style') ?? '');
-}
-
-function attribute(element: HtmlElement, name: string): string | undefined {
-  return element.attrs.find((attr) => attr.name === name)?.value;
+  if ((attributeOf(element, 'hidden') ?? 'until-found') !== 'until-found') return true;
+  if (attributeOf(element, 'aria-hidden') === 'true') return true;
+  return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(attributeOf(element, 'style') ?? '');
 }
 
 function names(list: string): Set<string> {

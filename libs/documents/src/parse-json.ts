@@ -1,58 +1,78 @@
 import { type Block, UnreadableDocument } from './block';
 import { lines } from './lines';
 import { type JsonValue, readJson } from './read-json';
+import { RecordWriter } from './record-writer';
 
-/** Characters after which a block ends at the next line. */
-const longestBlock = 100_000;
+/** Names around a list whose elements are records. */
+const deepestRecords = 3;
 
 /**
- * JSON parser: one block for each element of the outermost array or object, one line `path: value` for each scalar, so
- * that each line makes sense alone. Scalars directly in the outermost object share a block.
+ * JSON parser: a block for each record, which is an element of the outermost list of objects or a value of the
+ * outermost object. Scalars directly in the outermost object share a block.
  */
 export function* parseJson(text: string, onProgress?: (part: number) => void): Generator<Block> {
-  let record: string[] = [];
-  let length = 0;
-  let before: { root: number; key?: string | number } | undefined;
+  const writer = new RecordWriter();
+  let before: Record | undefined;
   for (const value of readJson(text)) {
-    const [first] = value.path;
-    // Scalars of the outermost object are one record, each array element is a record of its own.
-    const key = value.path.length === 1 && typeof first === 'string' ? undefined : first;
-    const continues = before?.root === value.root && before.key === key;
-    if (record.length > 0 && (!continues || length > longestBlock)) {
+    const record = recordOf(value);
+    if (before && !isSameRecord(before, record)) {
       onProgress?.(value.end / text.length);
-      yield { type: 'paragraph', text: record.join('\n') };
-      record = [];
-      length = 0;
+      writer.endBlock();
+      yield* writer.take();
     }
-    before = { root: value.root, key };
-    const line = lineOf(value, typeof first === 'number' ? 1 : 0);
-    record.push(line);
-    length += line.length + 1;
+    before = record;
+    writer.write(pathInRecord(value, record), value.text);
   }
-  if (record.length > 0) yield { type: 'paragraph', text: record.join('\n') };
+  writer.endBlock();
+  yield* writer.take();
 }
 
-/** JSON Lines parser: one block per line. Invalid lines, such as the truncated last line of a log, are kept unchanged. */
+/** JSON Lines parser: a record per line. Invalid lines, such as the truncated last line of a log, are kept unchanged. */
 export function* parseJsonLines(slices: Iterable<string>): Generator<Block> {
   for (const line of lines(slices)) {
     if (line.trim() === '') continue;
-    yield { type: 'paragraph', text: lineText(line) };
+    yield* recordIn(line);
   }
 }
 
-function lineText(line: string): string {
+function recordIn(line: string): Block[] {
   try {
-    return Array.from(readJson(line), (value) => lineOf(value, 0)).join('\n') || line;
+    const writer = new RecordWriter();
+    for (const { path, text } of readJson(line)) writer.write(path, text);
+    writer.endBlock();
+    const blocks = writer.take();
+    if (blocks.length > 0) return blocks;
   } catch (error) {
-    if (error instanceof UnreadableDocument) return line;
-    throw error;
+    if (!(error instanceof UnreadableDocument)) throw error;
   }
+  return [{ type: 'paragraph', text: line }];
 }
 
-/** Line `a.b[0].c: value`. The array index of a scalar is omitted. */
-function lineOf({ path, text }: JsonValue, from: number): string {
-  const steps = path.slice(from, typeof path.at(-1) === 'number' ? -1 : undefined);
-  const name = steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
-  const label = name.replace(/^\./, '');
-  return label === '' ? text : `${label}: ${text}`;
+interface Record {
+  root: number;
+  /** Undefined for scalars of the outermost object. */
+  key?: string | number;
+  /** Position of the index of the record in its path. */
+  index?: number;
+  names: readonly (string | number)[];
+}
+
+function recordOf({ root, path }: JsonValue): Record {
+  const index = path.findIndex((step) => typeof step === 'number');
+  const isList = index !== -1 && index <= deepestRecords && (index === 0 || typeof path[index + 1] === 'string');
+  if (isList) return { root, key: path[index], index, names: path.slice(0, index) };
+  return { root, key: path.length === 1 ? undefined : path[0], names: [] };
+}
+
+function isSameRecord(one: Record, other: Record): boolean {
+  return (
+    one.root === other.root &&
+    one.key === other.key &&
+    one.index === other.index &&
+    one.names.every((name, i) => name === other.names[i])
+  );
+}
+
+function pathInRecord({ path }: JsonValue, { index }: Record): (string | number)[] {
+  return index === undefined ? path : path.toSpliced(index, 1);
 }

@@ -478,13 +478,250 @@ describe('a free-text annotation', () => {
     expect((await texts(form)).join('\n')).toBe('Form\nBerlin\nsee below');
   });
 
-  it.each(['/F 2', '/F 32', '/Subtype /Text'])('ignores a free-text annotation hidden by %s', async (entry) => {
+  it.each(['/F 2', '/F 32', '/Subtype /Popup'])('ignores a free-text annotation hidden by %s', async (entry) => {
     const name = entry.split(' ')[0]!;
     const hidden = written(600, '/Contents (unseen)').replace(new RegExp(`${name} \\w+|${name} /\\w+`), entry);
 
     expect(await texts(pdfWith([['Shown', [hidden, written(500, '/Contents (too)')]]]))).toEqual(['Shown', 'too']);
   });
 });
+
+describe('comments of readers', () => {
+  const comment = (subtype: string, entries: string) =>
+    `<< /Type /Annot /Subtype /${subtype} /Rect [60 650 80 670] /QuadPoints [60 670 80 670 60 650 80 650] ${entries} >>`;
+  const pdfWith = (annotations: string[]) =>
+    pageOf('BT /F 12 Tf 72 700 Td (The pier is closed and) Tj ET', { annotations });
+
+  it.each(['Text', 'Highlight', 'Underline', 'StrikeOut', 'Squiggly', 'Square', 'Circle', 'Ink', 'Caret', 'Stamp'])(
+    'reads a comment of the type %s after the text of its page',
+    async (subtype) => {
+      const pdf = pdfWith([comment(subtype, '/Contents (Ask the pilot\rfirst) /T (Ann)')]);
+
+      expect(await read(pdf)).toEqual([
+        [1, 'paragraph', 'The pier is closed and'],
+        [1, 'paragraph', 'Ann: Ask the pilot\nfirst'],
+      ]);
+    },
+  );
+
+  it.each(['/Contents (pier is closed)', '/Contents ( )', '/Contents (no) /F 2', '/T (Ann)'])(
+    'leaves out a comment with %s',
+    async (entries) => {
+      expect(await texts(pdfWith([comment('Highlight', entries)]))).toEqual(['The pier is closed and']);
+    },
+  );
+});
+
+describe('characters drawn twice', () => {
+  const widths: Record<string, number> = { s: 500, t: 278, i: 222, l: 222 };
+  const each = (text: string, draw: (letter: string, x: number) => string, step = 10) =>
+    [...text].map((letter, i) => (letter === ' ' ? '' : draw(letter, 72 + i * step))).join('\n');
+  const letter = (character: string, x: number, y = 700) => `BT /F 14 Tf ${x} ${y} Td (${character}) Tj ET`;
+
+  it.each<[string, string, string]>([
+    ['letter by letter', each('HARBOUR', (c, x) => letter(c, x) + letter(c, x + 0.4)), 'HARBOUR'],
+    [
+      'three times',
+      each('HARBOUR', (c, x) => letter(c, x) + letter(c, x + 0.3) + letter(c, x + 0.6, 700.3)),
+      'HARBOUR',
+    ],
+    [
+      'in two rounds',
+      each('HARBOUR', (c, x) => letter(c, x)) + each('HARBOUR', (c, x) => letter(c, x + 0.5)),
+      'HARBOUR',
+    ],
+    [
+      'as a whole and by letters',
+      `BT /M 14 Tf 72 700 Td (HARBOUR) Tj ET ${each('HARBOUR', (c, x) => letter(c, x + 0.4).replace('/F', '/M'), 8.4)}`,
+      'HARBOUR',
+    ],
+    [
+      'in one string that goes back',
+      `BT /F 14 Tf 72 700 Td [${[...'stilllit'].map((c) => `(${c}) ${widths[c]! - 30} (${c}) 30`).join(' ')}] TJ ET`,
+      'stilllit',
+    ],
+    [
+      'by words below an invisible layer of lines',
+      'BT /F 12 Tf 72 700 Td (Fees of) Tj ET BT /F 12 Tf 118 700 Td (berths) Tj ET ' +
+        'BT 3 Tr /F 12 Tf 72.3 700.5 Td (Fees of berths) Tj ET',
+      'Fees of berths',
+    ],
+  ])('reads text drawn twice %s once', async (_, content, expected) => {
+    expect(await texts(pageOf(content))).toEqual([expected]);
+  });
+
+  it.each(['AABBCC', 'Mississippi', 'bookkeeper 1100', 'ill will', '|||'])(
+    'keeps the double letters of %s',
+    async (text) => {
+      expect(await texts(pageOf(`BT /F 14 Tf 72 700 Td (${text}) Tj ET`))).toEqual([text]);
+      expect(await texts(pageOf(each(text, (c, x) => letter(c, x).replace('/F', '/M'), 8.4)))).toEqual([text]);
+    },
+  );
+});
+
+describe('replacement text', () => {
+  it.each<[string, string, string]>([
+    [
+      'of a literal string',
+      '/Span << /ActualText (lighthouse) >> BDC (l1ghth0us3) Tj EMC ( keeper) Tj',
+      'lighthouse keeper',
+    ],
+    ['in UTF-16', '/Span << /ActualText <FEFF4E004E8C> >> BDC (ab) Tj EMC', '一二'],
+    ['in UTF-8', '/Span << /ActualText <EFBBBFC3A4> >> BDC (ab) Tj EMC', 'ä'],
+    ['in the encoding of PDF', '/Span << /ActualText (\\200\\223) >> BDC (ab) Tj EMC', '•ﬁ'.normalize('NFC')],
+    [
+      'beside a number',
+      '/P << /MCID 0 /ActualText (one) >> BDC (1) Tj EMC /P << /MCID 1 >> BDC ( two) Tj EMC',
+      'one two',
+    ],
+    ['of several strings', '(a ) Tj /Span << /ActualText (b) >> BDC (x) Tj (y) Tj EMC ( c) Tj', 'a b c'],
+    [
+      'that is nested',
+      '/Span << /ActualText (out) >> BDC /Span << /ActualText (in) >> BDC (x) Tj EMC (y) Tj EMC',
+      'out',
+    ],
+    ['that is empty', '(ab) Tj /Span << /ActualText () >> BDC (-) Tj EMC (c) Tj', 'abc'],
+    ['that is a space', '(ab) Tj /Span << /ActualText ( ) >> BDC (_) Tj EMC (c) Tj', 'ab c'],
+    ['of drawn shapes', '(ab ) Tj ET /Span << /ActualText (cd) >> BDC 10 10 5 5 re f EMC BT', 'ab cd'],
+  ])('reads a replacement text %s in place of the characters', async (_, content, expected) => {
+    expect(await texts(pageOf(`BT /F 14 Tf 72 700 Td ${content} ET`))).toEqual([expected]);
+  });
+
+  it('joins a word whose hyphen is replaced by a soft hyphen', async () => {
+    const content =
+      'BT /F 12 Tf 72 700 Td (The harbour of Marlow has a light) Tj /Span << /ActualText <FEFF00AD> >> BDC (-) Tj EMC ' +
+      '0 -14 Td (house of stone that stands on a rock.) Tj ET';
+
+    expect(await texts(pageOf(content))).toEqual([
+      'The harbour of Marlow has a lighthouse of stone that stands on a rock.',
+    ]);
+  });
+
+  it('reads the characters of a page on which 130,000 marks stay open', async () => {
+    const marks = '/a << /ActualText (c) >> BDC '.repeat(130_000);
+
+    expect(await texts(pageOf(`BT /F 14 Tf 72 700 Td ${marks} (word) Tj ET`))).toEqual(['word']);
+  });
+
+  it('does not read replacement texts of one page on the next', async () => {
+    const page = (text: string) => [{ text, x: 72, y: 700 }];
+
+    expect(await texts(pdfOf([page('One'), page('Two'), page('Three')]))).toEqual(['One', 'Two', 'Three']);
+    expect(Map.prototype.get.name).toBe('get');
+  });
+});
+
+describe('vertical text', () => {
+  const columns = ['港は午前六時に開く。', '船は一列に並ぶこと。', '鐘が鳴ったら進む。'];
+  const hex = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('hex');
+  const expected = [columns.join('')];
+
+  it('reads columns of a vertical font from right to left', async () => {
+    const content = columns.map((text, i) => `BT /V 12 Tf ${500 - 20 * i} 700 Td <${hex(text)}> Tj ET`).join('\n');
+
+    expect(await texts(pageOf(content))).toEqual(expected);
+  });
+
+  it('reads characters of a horizontal font that are stacked', async () => {
+    const content = columns.map((text, i) =>
+      [...text].map((c, j) => `BT /J 12 Tf ${500 - 20 * i} ${700 - 13 * j} Td <${hex(c)}> Tj ET`).join('\n'),
+    );
+
+    expect(await texts(pageOf(content.join('\n')))).toEqual(expected);
+  });
+});
+
+describe('an XFA form', () => {
+  const template =
+    '<template xmlns="http://www.xfa.org/schema/xfa-template/3.0/"><subform name="form1"><subform name="page">' +
+    '<draw><value><text>Berth request</text></value></draw>' +
+    '<draw><value><exData contentType="text/html"><body><p>Fill in</p><p>all <b>fields</b></p></body></exData></value></draw>' +
+    '<field name="vessel"><caption><value><text>Name of vessel:</text></value></caption></field>' +
+    '<field name="len"><bind match="dataRef" ref="$.length"/><caption><value><text>Length</text></value></caption></field>' +
+    '<field name="flag"><caption><value><text>Flag</text></value></caption></field>' +
+    '<field name="port"><value><text>Marlow</text></value></field></subform></subform></template>';
+  const datasets =
+    '<xfa:datasets xmlns:xfa="http://www.xfa.org/schema/xfa-data/1.0/"><xfa:data><form1><page><vessel>Albatross &amp; Co</vessel>' +
+    '<length>12</length><crew>Ann</crew><crew>Bo</crew></page></form1></xfa:data></xfa:datasets>';
+  const lines = [
+    'Berth request\nFill in all fields\nName of vessel: Albatross & Co\nLength: 12\nFlag\nport: Marlow',
+    'crew: Ann\ncrew: Bo',
+  ];
+  const wait = 'Please wait... If this message is not replaced, your viewer cannot show this form.';
+  const xdp = (...packets: string[]) => `<xdp:xdp xmlns:xdp="http://ns.adobe.com/xdp/">${packets.join('')}</xdp:xdp>`;
+  const formOf = (shown: string, xfa: string, others: string[] = []) =>
+    pageOf(`BT /F 12 Tf 72 700 Td (${shown}) Tj ET`, { catalog: `/AcroForm << /Fields [] /XFA ${xfa} >>`, others });
+
+  it.each<[string, string, string[], string[]]>([
+    ['in one stream', '9 0 R', [stream(xdp(template, datasets))], lines],
+    [
+      'in packets',
+      '[(preamble) 9 0 R (template) 10 0 R (datasets) 11 0 R (postamble) 12 0 R]',
+      ['<xdp:xdp xmlns:xdp="http://ns.adobe.com/xdp/">', template, datasets, '</xdp:xdp>'].map((part) => stream(part)),
+      lines,
+    ],
+    ['of data alone', '9 0 R', [stream(xdp(datasets))], ['vessel: Albatross & Co\nlength: 12\ncrew: Ann\ncrew: Bo']],
+  ])('reads captions and values of a form %s in place of a request to wait', async (_, xfa, others, expected) => {
+    expect(await texts(formOf(wait, xfa, others))).toEqual(expected);
+  });
+
+  it('reads those lines of a form that the page does not show', async () => {
+    const shown = 'Berth request. Fill in all fields. Name of vessel: Albatross & Co. Length: 12 Flag Marlow Ann';
+
+    expect(await texts(formOf(shown, '9 0 R', [stream(xdp(template, datasets))]))).toEqual([shown, 'crew: Bo']);
+  });
+
+  it.each([
+    ['damaged XML', '<xdp:xdp><template>'],
+    ['entities', `<!DOCTYPE a [<!ENTITY x "ha">]>${xdp(datasets)}`],
+    ['XML nested 100,000 deep', '<a>'.repeat(100_000)],
+    ['no XML', ''],
+  ])('reads the pages of a form with %s', async (_, xfa) => {
+    expect(await texts(formOf('Shown', '9 0 R', [stream(xfa)]))).toEqual(['Shown']);
+  });
+});
+
+it.each<[string, string, RegExp]>([
+  ['drawings', '60 690 300 30 re f', /no text, only drawings: .*Export it again with text as text/],
+  ['empty pages', '', /its pages are empty/],
+  ['images', 'q 100 0 0 100 0 0 cm /Im Do Q', /only images of pages/],
+  ['inline images', 'q 9 0 0 9 0 0 cm BI /W 2 /H 2 /BPC 8 /CS /G ID abcd EI Q 1 1 5 5 re f', /only images of pages/],
+])('says that a PDF has only %s', async (_, content, reason) => {
+  const image = stream(
+    'abcd',
+    '/Type /XObject /Subtype /Image /Width 2 /Height 2 /BitsPerComponent 8 /ColorSpace /DeviceGray',
+  );
+
+  await expect(parsePdf(pageOf(content, { resources: '/XObject << /Im 9 0 R >>', others: [image] }))).rejects.toThrow(
+    reason,
+  );
+});
+
+function stream(content: string, entries = ''): string {
+  return `<< /Length ${content.length} ${entries} >>\nstream\n${content}\nendstream`;
+}
+
+/** PDF of one page with the fonts F, M (monospaced), V (vertical) and J (Japanese). `others` are the objects from 9. */
+function pageOf(
+  content: string,
+  { annotations = [] as string[], catalog = '', resources = '', others = [] as string[] } = {},
+) {
+  const japanese = (encoding: string) =>
+    `<< /Type /Font /Subtype /Type0 /BaseFont /Ryumin /Encoding /${encoding} /DescendantFonts [8 0 R] >>`;
+  return pdfOfObjects([
+    `<< /Type /Catalog /Pages 2 0 R ${catalog} >>`,
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 612 792] >>',
+    `<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Annots [${annotations.join(' ')}] /Resources << /Font << /F 5 0 R ` +
+      `/M << /Type /Font /Subtype /Type1 /BaseFont /Courier >> /V 6 0 R /J 7 0 R >> ${resources} >> >>`,
+    stream(content),
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+    japanese('UniJIS-UCS2-V'),
+    japanese('UniJIS-UCS2-H'),
+    '<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Ryumin /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) ' +
+      '/Supplement 2 >> /DW 1000 /FontDescriptor << /Type /FontDescriptor /FontName /Ryumin /Flags 4 >> >>',
+    ...others,
+  ]);
+}
 
 it('does not pass 200,000 pieces of text to one call', () => {
   const across = Array.from({ length: 200_000 }, (_, i) => ({

@@ -1,32 +1,32 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist/types/src/display/api';
-import { type Block, DocumentWithoutText } from './block';
+import { type Block } from './block';
 import { closePdf, openPdf, reasonOf } from './open-pdf';
-import { withAnnotations } from './pdf-annotations';
+import { PageTexts } from './pdf-actual-text';
+import { withAnnotations, writtenTypes } from './pdf-annotations';
+import { withoutText } from './pdf-drawings';
 import { blocksOf } from './pdf-layout';
 import { linesOf, type Page } from './pdf-lines';
 import { pdfUnpacking } from './pdf-unpacking';
+import { isPlaceholder, xfaBlocks, xfaPackets } from './pdf-xfa';
 
-/** `AnnotationType.FREETEXT` of pdfjs-dist, which is not loaded here. */
-const freeText = new Set([3]);
 const boldName = /bold|black|heavy|demi|^(?:\w+\+)?(?:cm|sf|ec)bx/i;
 
 /**
  * PDF: text blocks in reading order, each with its page number. Layout analysis by position and font size finds
  * headings, lists, tables and columns. Running headers are kept once and page numbers removed. Form values and
- * free-text annotations are read at their position. Throws UnreadableDocument when the PDF needs a password, has no
+ * free-text annotations are read at their position, comments at the end of their page, XFA forms where the pages do not
+ * show them. Throws UnreadableDocument when the PDF needs a password, has no
  * text, is damaged or too long.
  */
 export async function parsePdf(bytes: Buffer): Promise<Block[]> {
-  return blocksOf(await readPdf(bytes));
-}
-
-async function readPdf(bytes: Buffer): Promise<Page[]> {
   // Images are not decoded.
   // The extra properties hold the names of fonts, which say what is bold.
   const pdf = await openPdf(bytes, { maxImageSize: 1, fontExtraProperties: true });
   try {
-    return await readPages(pdf);
+    const blocks = await readBlocks(pdf);
+    if (blocks.length === 0) throw await withoutText(pdf);
+    return blocks;
   } catch (error) {
     throw reasonOf(error);
   } finally {
@@ -34,15 +34,28 @@ async function readPdf(bytes: Buffer): Promise<Page[]> {
   }
 }
 
+async function readBlocks(pdf: PDFDocumentProxy): Promise<Block[]> {
+  const packets = await xfaPackets(pdf);
+  pdfUnpacking.check();
+  const pages = await readPages(pdf);
+  const blocks = blocksOf(pages);
+  if (packets.size === 0) return blocks;
+  const shown = blocks.map(({ text }) => text).join('\n');
+  const form = isPlaceholder(pages.length, shown) ? xfaBlocks(packets, '') : [];
+  return form.length > 0 ? form : [...blocks, ...xfaBlocks(packets, shown)];
+}
+
 /**
- * Predicate by page index: whether the page has annotations to read. One query finds the pages with free text, because
- * nearly every page has annotations that are links. True for all pages when there are form fields or the PDF is
+ * Predicate by page index: whether the page has annotations to read. One query finds the pages with texts of readers,
+ * because nearly every page has annotations that are links. True for all pages when there are form fields or the PDF is
  * damaged.
  */
 async function findAnnotated(pdf: PDFDocumentProxy): Promise<(index: number) => boolean> {
   try {
     if ((await pdf.getFieldObjects()) !== null) return () => true;
-    const written = (await pdf.getAnnotationsByType(freeText, new Set())) as { pageIndex: number }[] | null;
+    const written = (await pdf.getAnnotationsByType(new Set(writtenTypes), new Set())) as
+      | { pageIndex: number }[]
+      | null;
     const pages = new Set(written?.map(({ pageIndex }) => pageIndex));
     return (index) => pages.has(index);
   } catch {
@@ -52,23 +65,19 @@ async function findAnnotated(pdf: PDFDocumentProxy): Promise<(index: number) => 
 
 async function readPages(pdf: PDFDocumentProxy): Promise<Page[]> {
   const fonts = new Fonts();
+  const texts = new PageTexts();
   const pages: Page[] = [];
   const isAnnotated = await findAnnotated(pdf);
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
-    const text = await page.getTextContent();
-    const content = isAnnotated(number - 1) ? await withAnnotations(text, page) : text;
+    const text = await texts.of(page);
+    const annotated = isAnnotated(number - 1) ? await withAnnotations(text, page) : undefined;
+    const { content = text, comments = [] } = annotated ?? {};
     await fonts.learn(page, Object.keys(content.styles));
     const { transform, height } = page.getViewport({ scale: 1 });
-    pages.push({ number, height, regions: linesOf(content, transform, fonts.bold) });
+    pages.push({ number, height, regions: linesOf(content, transform, fonts.bold), comments });
     page.cleanup();
     pdfUnpacking.check();
-  }
-  if (pages.every(({ regions }) => regions.length === 0)) {
-    throw new DocumentWithoutText(
-      'The PDF has no text, only images of pages, such as a scanner makes. ' +
-        'Add the text with a program for text recognition (OCR), or index the file with vision.',
-    );
   }
   return pages;
 }

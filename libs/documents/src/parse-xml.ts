@@ -1,22 +1,28 @@
 import { SaxesParser } from 'saxes';
 import { type Block, UnreadableDocument } from './block';
+import { RecordWriter } from './record-writer';
+import { refuseEntities } from './xml-entities';
 
-const namesShown = 6;
 const deepest = 1_000;
-/** Characters after which a block ends at the next line. */
-const longestBlock = 100_000;
+/** Characters of a block after which the next element of a list of records begins a block. */
+const shortestRecords = 300;
 
 interface Element {
   name: string;
   text: string;
   /** Mixed content: the element has text of its own, so child elements are part of its sentence. */
   isProse: boolean;
+  /** Written before the first child, or with the text of an element without children. */
+  attributes?: string[][];
+  hasChildren: boolean;
+  /** Name of the child before, if it had children. */
+  recordBefore?: string;
 }
 
 /**
- * XML parser: one block for each child of the root, one line `path: text` for each element with text and for each
- * attribute. Inline elements in mixed content are part of the text. Documents that declare entities are refused, so
- * that none is ever expanded.
+ * XML parser: a block for each record, which is a child of the root or one of several equal elements with children. A
+ * line for each element with text, below the names of its parents. Inline elements in mixed content are part of the
+ * text. Documents that refer to entities of their own are refused, so that none is ever expanded.
  */
 export function* parseXml(slices: Iterable<string>): Generator<Block> {
   const reader = new XmlReader();
@@ -31,9 +37,7 @@ export function* parseXml(slices: Iterable<string>): Generator<Block> {
 class XmlReader {
   private readonly parser = new SaxesParser();
   private readonly open: Element[] = [];
-  private ready: Block[] = [];
-  private lines: string[] = [];
-  private length = 0;
+  private readonly writer = new RecordWriter();
 
   constructor() {
     this.parser.on('error', (error) => {
@@ -43,12 +47,7 @@ class XmlReader {
         `The file is not valid XML: ${error.message.replace(/^undefined:/, 'line ')} Correct it and upload it again.`,
       );
     });
-    this.parser.on('doctype', (doctype) => {
-      if (!/<!ENTITY/i.test(doctype)) return;
-      throw new UnreadableDocument(
-        'The XML declares entities, which are not expanded. Replace them by their text and upload the file again.',
-      );
-    });
+    refuseEntities(this.parser);
     this.parser.on('opentag', ({ name, attributes }) => this.enter(name, attributes));
     this.parser.on('text', (text) => this.addText(text));
     this.parser.on('cdata', (text) => this.addText(text));
@@ -61,13 +60,11 @@ class XmlReader {
 
   end(): void {
     this.parser.close();
-    this.endBlock();
+    this.writer.endBlock();
   }
 
   take(): Block[] {
-    const { ready } = this;
-    this.ready = [];
-    return ready;
+    return this.writer.take();
   }
 
   private enter(name: string, attributes: Record<string, string>): void {
@@ -76,11 +73,20 @@ class XmlReader {
         `The XML is nested deeper than ${deepest} levels. Simplify its structure and upload it again.`,
       );
     }
-    this.open.push({ name, text: '', isProse: false });
-    const above = this.open.at(-2);
-    for (const [attribute, value] of Object.entries(attributes)) {
-      if (!attribute.startsWith('xmlns') && !above?.isProse) this.addLine(attribute, value);
+    const above = this.open.at(-1);
+    if (above && !above.isProse) {
+      this.writeAttributes();
+      above.hasChildren = true;
+      if (above.recordBefore === name && this.writer.blockLength > shortestRecords) this.writer.endBlock();
     }
+    const written = Object.entries(attributes).filter(([attribute]) => !attribute.startsWith('xmlns'));
+    this.open.push({
+      name,
+      text: '',
+      isProse: false,
+      hasChildren: false,
+      attributes: above?.isProse || written.length === 0 ? undefined : written,
+    });
   }
 
   private addText(text: string): void {
@@ -94,24 +100,28 @@ class XmlReader {
     const element = this.open.at(-1)!;
     const above = this.open.at(-2);
     if (above?.isProse) above.text += element.text;
-    else this.addLine(undefined, element.text);
+    else this.writeText(element);
     this.open.pop();
-    if (this.open.length === 1 || this.length > longestBlock) this.endBlock();
+    if (above) above.recordBefore = element.hasChildren && !element.isProse ? element.name : undefined;
+    if (this.open.length === 1) this.writer.endBlock();
   }
 
-  private addLine(attribute: string | undefined, value: string): void {
-    const text = value.replace(/\s+/g, ' ').trim();
-    if (text === '') return;
-    const names = this.open.slice(1).map(({ name }) => name);
-    const path = [...names, ...(attribute ? [attribute] : [])].slice(-namesShown).join('.');
-    const line = path === '' ? text : `${path}: ${text}`;
-    this.lines.push(line);
-    this.length += line.length + 1;
+  /** Attributes of an element without children follow its text: `depth: 4.5 (unit: m)`. */
+  private writeText(element: Element): void {
+    const text = spaced(element.text);
+    const attributes = (element.attributes ?? []).map(([name, value]) => `${name}: ${spaced(value!)}`).join(', ');
+    const line = text && attributes ? `${text} (${attributes})` : text || attributes;
+    if (line !== '') this.writer.write(this.open.slice(1), line);
   }
 
-  private endBlock(): void {
-    if (this.lines.length > 0) this.ready.push({ type: 'paragraph', text: this.lines.join('\n') });
-    this.lines = [];
-    this.length = 0;
+  private writeAttributes(): void {
+    const element = this.open.at(-1);
+    for (const [name, value] of element?.attributes ?? [])
+      if (spaced(value!) !== '') this.writer.write([...this.open.slice(1), name!], spaced(value!));
+    if (element) element.attributes = undefined;
   }
+}
+
+function spaced(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }

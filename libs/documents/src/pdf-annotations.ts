@@ -2,6 +2,8 @@ import type { PDFPageProxy, TextContent, TextItem } from 'pdfjs-dist/types/src/d
 
 interface Annotation {
   subtype: string;
+  /** Author of a comment. */
+  titleObj?: { str: string };
   /** Lines drawn by the appearance stream. */
   textContent?: string[];
   /** `/Contents`, used when nothing is drawn. */
@@ -20,6 +22,33 @@ interface Annotation {
   buttonValue?: string;
 }
 
+/** Comments that readers write on a page: `AnnotationType` of pdfjs-dist, which is not loaded here, by subtype. */
+const comments: Record<string, number> = {
+  Text: 1,
+  Line: 4,
+  Square: 5,
+  Circle: 6,
+  Polygon: 7,
+  PolyLine: 8,
+  Highlight: 9,
+  Underline: 10,
+  Squiggly: 11,
+  StrikeOut: 12,
+  Stamp: 13,
+  Caret: 14,
+  Ink: 15,
+  FileAttachment: 17,
+};
+const freeText = 3;
+/** Types of annotations that have text, besides the fields of forms. */
+export const writtenTypes: ReadonlySet<number> = new Set([freeText, ...Object.values(comments)]);
+
+interface Comment {
+  text: string;
+  author?: string;
+}
+
+const mostComparisons = 10_000_000;
 const isNotShown = 2 | 32;
 const usualSize = 10;
 const ticked = '☒';
@@ -30,11 +59,23 @@ const middleAboveBaseline = 0.35;
 /** Vertical distances in points at which a field's label is searched, nearest first. */
 const nearRows = [0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5];
 
+export interface AnnotatedPage {
+  content: TextContent;
+  /** Comments with their authors, which are not at a place in the text. */
+  comments: string[];
+}
+
 /** Page text with form values and free-text annotations, each inserted after its label in drawing order. */
-export async function withAnnotations(content: TextContent, page: PDFPageProxy): Promise<TextContent> {
+export async function withAnnotations(content: TextContent, page: PDFPageProxy): Promise<AnnotatedPage> {
   // Damaged annotations do not prevent reading the page text.
-  const annotations = await page.getAnnotations().catch(() => []);
-  const fields = (annotations as Annotation[]).filter(isShown).flatMap((shown) => drawn(textOf(shown), shown));
+  const annotations = ((await page.getAnnotations().catch(() => [])) as Annotation[]).filter(isVisible);
+  const texts = annotations.flatMap(commentsOf).filter(isOwn(content, annotations.length));
+  const written = texts.map(({ text, author }) => (author ? `${author}: ${text}` : text));
+  return { content: withFields(content, annotations), comments: written };
+}
+
+function withFields(content: TextContent, annotations: Annotation[]): TextContent {
+  const fields = annotations.filter(isDrawn).flatMap((shown) => drawn(textOf(shown), shown));
   if (fields.length === 0) return content;
 
   const onRow = new Map<number, { item: TextItem; index: number }>();
@@ -58,9 +99,23 @@ function yOf({ transform }: TextItem): number {
   return (transform as number[])[5]!;
 }
 
-function isShown({ subtype, hidden, password, annotationFlags = 0 }: Annotation): boolean {
-  const hasText = subtype === 'Widget' || subtype === 'FreeText';
-  return hasText && !hidden && !password && (annotationFlags & isNotShown) === 0;
+function isVisible({ hidden, password, annotationFlags = 0 }: Annotation): boolean {
+  return !hidden && !password && (annotationFlags & isNotShown) === 0;
+}
+
+function isDrawn({ subtype }: Annotation): boolean {
+  return subtype === 'Widget' || subtype === 'FreeText';
+}
+
+function commentsOf({ subtype, contentsObj, titleObj }: Annotation): Comment[] {
+  const text = contentsObj?.str.replace(/\r\n?/g, '\n').trim() ?? '';
+  return text !== '' && subtype in comments ? [{ text, author: titleObj?.str.trim() }] : [];
+}
+
+/** Comments that do not repeat the text that they mark. */
+function isOwn({ items }: TextContent, count: number): (comment: Comment) => boolean {
+  if (items.length * count > mostComparisons) return () => true;
+  return ({ text }) => !items.some((item) => 'str' in item && item.str.includes(text));
 }
 
 function textOf(annotation: Annotation): string {

@@ -36,14 +36,18 @@ export function blocksOf(pages: Page[]): Block[] {
   const read = withoutRunningLines(pages);
   const body = bodyOf(read);
   const blocks: Block[] = [];
-  for (const { number, regions } of read) {
+  let last: Block | undefined;
+  for (const { number, regions, comments = [] } of read) {
     for (const region of regions) {
       const found = new RegionReader(region, body).read();
       const [first] = found;
-      const last = blocks.at(-1);
       if (first && last && goesOn(last, first)) last.text = joined([last.text, found.shift()!.text], body);
-      for (const block of found) blocks.push({ ...block, pageNumber: number });
+      for (const block of found) {
+        last = { ...block, pageNumber: number };
+        blocks.push(last);
+      }
     }
+    for (const text of comments) blocks.push({ type: 'paragraph', text, pageNumber: number });
   }
   return blocks;
 }

@@ -25,6 +25,8 @@ export interface Page {
   number: number;
   height: number;
   regions: Region[];
+  /** Comments of readers, which follow the text of the page. */
+  comments?: string[];
 }
 
 interface Glyphs extends Segment {
@@ -39,11 +41,22 @@ const narrowestSpace = 0.15;
 const sameBaseline = 0.45;
 const widestMarkerGap = 4;
 const farthestRepeat = 0.12;
+/** Distance between the estimated positions of repeated characters, whose widths are unknown. */
+const farthestOverlap = 0.3;
+/** Part of the width of a character. */
+const leastOverlap = 0.6;
+const longestOverlap = 100;
+const fewestStacked = 8;
+const ascent = 0.88;
+/** Letters so narrow that their repeats are in the same text. */
+const narrow = /([ijlftrI1.,;:'’!|()[\]-])\1+/g;
 
 const shortestColumn = 3;
 
 /** Zero-width characters. Soft hyphens are removed later, when lines are joined. */
 const invisible = /[\u200b\u2060\ufeff]/g;
+/** Punctuation of vertical text, as characters of its own. */
+const verticalForms = /[\ufe10-\ufe19\ufe30-\ufe48]/g;
 const plain = /^[\x20-\x7e]*$/;
 const eastAsian = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\uff00-\uffef]/u;
 const bullets = '•◦▪▫‣⁃·●○■□◆◇➢➤✓✔\uf0b7\uf0a7\uf0d8\uf0fc\ue00c\uf02d';
@@ -65,8 +78,9 @@ export function linesOf(content: TextContent, toPage: number[], boldFonts: Reado
       spaceBefore = true;
       continue;
     }
-    const angle = angleOf(item, toPage);
-    const glyphs = glyphsOf(item, toPage, angle);
+    const isVertical = content.styles[item.fontName]?.vertical ?? false;
+    const angle = isVertical ? (angleOf(item, toPage) + 90) % 360 : angleOf(item, toPage);
+    const glyphs = glyphsOf(isVertical ? { ...item, width: item.height } : item, toPage, angle);
     glyphs.text = text;
     glyphs.isBold = boldFonts.has(item.fontName);
     glyphs.isMonospaced = content.styles[item.fontName]?.fontFamily === 'monospace';
@@ -77,6 +91,7 @@ export function linesOf(content: TextContent, toPage: number[], boldFonts: Reado
     if (turned) turned.push(glyphs);
     else directions.set(angle, [glyphs]);
   }
+  turnStacked(directions);
   const byLength = [...directions.values()].sort((a, b) => lengthOf(b) - lengthOf(a));
   return byLength.flatMap((glyphs) => regionsOf(segmentsOf(withoutRepeats(glyphs))));
 }
@@ -90,7 +105,9 @@ export function isEastAsian(character: string | undefined): boolean {
 }
 
 function cleaned(text: string): string {
-  return plain.test(text) ? text : text.replace(invisible, '').replace(/\s/gu, ' ');
+  if (plain.test(text)) return text;
+  const shown = text.replace(verticalForms, (form) => form.normalize('NFKC'));
+  return shown.replace(invisible, '').replace(/\s/gu, ' ');
 }
 
 function lengthOf(glyphs: Glyphs[]): number {
@@ -128,6 +145,37 @@ function glyphsOf({ str, transform, width, dir }: TextItem, page: number[], angl
     order: 0,
     spaceBefore: false,
   };
+}
+
+/**
+ * Vertical text in a font for horizontal text: East Asian characters drawn one below the other. Turns them into lines
+ * from top to bottom, the rightmost first.
+ */
+function turnStacked(directions: Map<number, Glyphs[]>): void {
+  const upright = directions.get(0) ?? [];
+  const single = upright.filter(({ text }) => [...text.trim()].length === 1 && isEastAsian(text.trim()[0]));
+  if (single.length < fewestStacked || single.length < 0.8 * upright.length) return;
+  let below = 0;
+  let beside = 0;
+  for (const [i, glyph] of single.entries()) {
+    const next = single[i + 1];
+    if (!next || next.order !== glyph.order + 1) continue;
+    const dx = Math.abs(next.left - glyph.left) / glyph.size;
+    const dy = (next.y - glyph.y) / glyph.size;
+    if (dx < 0.3 && dy > 0.7 && dy < 2) below++;
+    else if (Math.abs(dy) < 0.3) beside++;
+  }
+  if (below < 0.6 * single.length || beside > 0.2 * below) return;
+  const stacked = new Set(single);
+  const turned = single.map((glyph): Glyphs => {
+    const top = glyph.y - ascent * glyph.size;
+    return { ...glyph, left: top, right: top + glyph.size, y: -glyph.left };
+  });
+  directions.set(
+    0,
+    upright.filter((glyph) => !stacked.has(glyph)),
+  );
+  directions.set(90, [...(directions.get(90) ?? []), ...turned]);
 }
 
 /** Removes repeats: some PDFs imitate bold by drawing the same text twice, slightly offset. */
@@ -176,7 +224,7 @@ function segmentsOf(glyphs: Glyphs[]): Segment[] {
   const segments: Segment[] = [];
   for (const line of byBaseline(glyphs)) {
     let run: Glyphs[] = [];
-    for (const glyph of line.sort((a, b) => a.left - b.left)) {
+    for (const glyph of withoutOverlaps(line.sort((a, b) => a.left - b.left))) {
       if (run.length > 0 && areApart(run, glyph)) {
         segments.push(joined(run));
         run = [];
@@ -186,6 +234,53 @@ function segmentsOf(glyphs: Glyphs[]): Segment[] {
     segments.push(joined(run));
   }
   return segments;
+}
+
+/**
+ * Removes characters that are drawn again over those of the text before, where the two texts are not the same. Where all
+ * characters of a line are drawn twice, pairs of narrow letters within a text are one letter each.
+ */
+function withoutOverlaps(line: Glyphs[]): Glyphs[] {
+  let last: Glyphs | undefined;
+  let overlaps = 0;
+  const kept: Glyphs[] = [];
+  for (const glyph of line) {
+    const repeated = last ? repeatedStart(last, glyph) : 0;
+    if (repeated > 0) overlaps++;
+    const text = glyph.text.slice(repeated);
+    if (text === '') continue;
+    if (repeated > 0) {
+      glyph.left += ((glyph.right - glyph.left) * repeated) / glyph.text.length;
+      glyph.text = text;
+    }
+    kept.push(glyph);
+    if (!last || glyph.right > last.right) last = glyph;
+  }
+  if (overlaps >= 3 && overlaps >= 0.7 * (line.length - 1))
+    for (const glyph of kept)
+      glyph.text = glyph.text.replace(narrow, (run, letter: string) => letter.repeat(Math.ceil(run.length / 2)));
+  return kept;
+}
+
+/** Number of characters at the start of `next` that `before` has at the same place. */
+function repeatedStart(before: Glyphs, next: Glyphs): number {
+  const overlap = before.right - next.left;
+  const far = farthestOverlap * next.size;
+  const { length } = next.text;
+  const width = (next.right - next.left) / length;
+  const isSameSize = Math.abs(before.size - next.size) <= farthestRepeat * next.size;
+  if (!isSameSize || overlap <= 0 || overlap < Math.min(far, leastOverlap * width)) return 0;
+  if (next.right <= before.right + far) {
+    const widthBefore = (before.right - before.left) / before.text.length;
+    const at = (next.left - before.left) / widthBefore;
+    const slack = Math.min(longestOverlap, 1 + 0.2 * at);
+    const near = before.text.slice(Math.max(0, Math.floor(at - slack)), Math.ceil(at + length + slack));
+    if (near.includes(next.text)) return length;
+  }
+  const expected = Math.min(length, longestOverlap, Math.round((overlap + far) / width));
+  for (let count = expected; count > 0 && count * width > overlap - far; count--)
+    if (before.text.endsWith(next.text.slice(0, count))) return count;
+  return 0;
 }
 
 function byBaseline<T extends Pick<Segment, 'y' | 'size'>>(things: T[]): T[][] {

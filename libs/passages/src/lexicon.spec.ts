@@ -58,6 +58,7 @@ it.each([
   ['composed and decomposed letters', 'caf\u00e9', 'cafe\u0301'],
   ['full-width and plain letters', 'ＡＰＩ', 'api'],
   ['words in whatever punctuation', '«conv_01»', 'conv 01'],
+  ['with soft hyphens', 'Dampf\u00adschiff', 'Dampfschiff'],
 ])('treats the words %s alike', (_, one, other) => {
   expect(queryTerms(one)).toEqual(queryTerms(other));
 });

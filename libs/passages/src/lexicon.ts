@@ -46,14 +46,14 @@ export function queryTerms(text: string): SparseTerms {
   return toSparseTerms(count([...wordsOf(folded), ...identifiersOf(folded)]), () => 1);
 }
 
-/** Removes differences of spelling that people do not type: case, width, accents, German ß, Arabic vowel signs. */
+/** Removes differences of spelling that people do not type: case, width, accents, German ß, Arabic vowel signs, soft hyphens. */
 function fold(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll('ß', 'ss')
     .normalize('NFD')
-    .replace(/(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}])\p{M}+|\u0640/gu, '')
+    .replace(/(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}])\p{M}+|[\u0640\u00ad]/gu, '')
     .normalize('NFC')
     .replaceAll('\u0649', '\u064a')
     .replaceAll('\u0629', '\u0647');

@@ -34,6 +34,7 @@ const types = {
   markdown: 'text/markdown',
   mdx: 'text/mdx',
   json: 'application/json',
+  notebook: 'application/x-ipynb+json',
   jsonl: 'application/jsonl',
   csv: 'text/csv',
   xml: 'application/xml',
@@ -124,6 +125,22 @@ function pdf(content: Buffer | string, filters: string[] = [], others: string[] 
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
     ...others,
   ]);
+}
+
+const xfaStart = '<xdp:xdp xmlns:xdp="x"><template><subform>';
+const xfaFields = '<field name="a"><caption><value><text>b</text></value></caption></field>';
+
+function xfaPdf(form: Buffer): Buffer {
+  return pdfOfObjects([
+    '<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [] /XFA 4 0 R >> >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] >>',
+    stream(form, ['FlateDecode']),
+  ]);
+}
+
+function notebook(cells: string): Buffer {
+  return Buffer.from(`{"cells":[${cells}],"metadata":{},"nbformat":4,"nbformat_minor":5}`);
 }
 
 function stream(bytes: Buffer, filters: string[], entries = ''): string {
@@ -393,6 +410,48 @@ export const bombs: Bomb[] = [
     contentType: types.pdf,
     make: () => pdfOfNestedForms(10),
   },
+  {
+    name: 'pdf: an XFA form of 190 MB in a deflated stream',
+    contentType: types.pdf,
+    make: () => xfaPdf(deflateSync(xfaStart + filled(largestEntry, xfaFields))),
+  },
+  {
+    name: 'pdf: nested fields of an XFA form',
+    contentType: types.pdf,
+    make: () => xfaPdf(deflateSync(`<template>${'<subform>'.repeat(million)}`)),
+  },
+  {
+    name: 'pdf: entities of an XFA form',
+    contentType: types.pdf,
+    make: () => xfaPdf(deflateSync(entityBomb('<template>&j;</template>'))),
+  },
+  {
+    name: 'pdf: a million replacement texts of a megabyte',
+    contentType: types.pdf,
+    make: () =>
+      pdf(
+        deflateSync(
+          `BT /f 9 Tf /a << /ActualText (${'a'.repeat(million)}) >> BDC (b) Tj EMC ${'/a << /ActualText (c) >> BDC (d) Tj '.repeat(million)}`,
+        ),
+        ['FlateDecode'],
+      ),
+  },
+  {
+    name: 'pdf: a million letters in one place',
+    contentType: types.pdf,
+    make: () =>
+      pdf(deflateSync(Array.from({ length: million }, (_, i) => `BT /f 9 Tf ${i % 7} 9 Td (ab) Tj ET`).join('\n')), [
+        'FlateDecode',
+      ]),
+  },
+  {
+    name: 'pdf: 200,000 comments on a page',
+    contentType: types.pdf,
+    make: () => {
+      const comment = '<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents (word) >>';
+      return pdf('BT /f 9 Tf (text) Tj ET', [], [], `>> /Annots [${comment.repeat(200_000)}] /X <<`);
+    },
+  },
   { name: 'pdf: two million pages', contentType: types.pdf, make: () => pdfOfPages(2 * million) },
   { name: 'pdf: nested arrays', contentType: types.pdf, make: () => pdf(nested('[', ']', 10 * million)) },
   {
@@ -432,6 +491,31 @@ export const bombs: Bomb[] = [
   },
   { name: 'html: 90 MB of text', contentType: types.html, make: () => Buffer.from(filled(largestFile, '<p>word')) },
   {
+    name: 'html: pages within pages',
+    contentType: types.html,
+    make: () => Buffer.from(`<iframe srcdoc=${filled(largestFile - 100, '<iframe/srcdoc=')}x`),
+  },
+  {
+    name: 'html: shadow trees within shadow trees, each with two slots',
+    contentType: types.html,
+    make: () =>
+      Buffer.from('<x-a><template shadowrootmode=open><slot></slot><slot></slot><slot name=a>'.repeat(million)),
+  },
+  {
+    name: 'html: a million rules of style, and elements of a million classes',
+    contentType: types.html,
+    make: () =>
+      Buffer.from(
+        `<style>${'/*'.repeat(million)}*/${Array.from({ length: million }, (_, i) => `.c${i},b{display:flex}`).join('')}` +
+          `</style>${`<b class="${'c '.repeat(million)}">word`.repeat(10)}`,
+      ),
+  },
+  {
+    name: 'html: drawings within drawings',
+    contentType: types.html,
+    make: () => Buffer.from('<svg><text>a<foreignObject><title>b'.repeat(million)),
+  },
+  {
     name: 'markdown: nested quotes',
     contentType: types.markdown,
     make: () => Buffer.from('>'.repeat(2 * million)),
@@ -467,6 +551,35 @@ export const bombs: Bomb[] = [
     contentType: types.json,
     make: () => Buffer.from(`{"a":"${'Ж'.repeat(largestFile / 2)}"}`),
   },
+  {
+    name: 'json: a million names, nested in each other',
+    contentType: types.json,
+    make: () => Buffer.from(`[${`${'{"a":'.repeat(900)}1${'}'.repeat(900)},`.repeat(1_000)}1]`),
+  },
+  {
+    name: 'json: one list of 20 million numbers',
+    contentType: types.json,
+    make: () => Buffer.from(`{"a":[${'1,'.repeat(2 * readableFile)}1]}`),
+  },
+  {
+    name: 'notebook: an output of 90 MB in a million lines',
+    contentType: types.notebook,
+    make: () =>
+      notebook(
+        `{"cell_type":"code","outputs":[{"text":[${`"${'a'.repeat(85)}\\n",`.repeat(million)}"x"]}],"source":"a"}`,
+      ),
+  },
+  {
+    name: 'notebook: a picture of 90 MB',
+    contentType: types.notebook,
+    make: () =>
+      notebook(`{"cell_type":"code","outputs":[{"data":{"image/png":"${'A'.repeat(largestFile)}"}}],"source":"a"}`),
+  },
+  {
+    name: 'notebook: a million cells of Markdown',
+    contentType: types.notebook,
+    make: () => notebook(Array.from({ length: million }, () => '{"cell_type":"markdown","source":"# a"}').join(',')),
+  },
   { name: 'jsonl: 5 million lines', contentType: types.jsonl, make: () => Buffer.from('1\n'.repeat(readableFile / 2)) },
   {
     name: 'csv: a million columns in each row',
@@ -487,6 +600,24 @@ export const bombs: Bomb[] = [
     make: () => Buffer.from(`a\n"${'a,'.repeat(largestFile / 2)}`),
   },
   { name: 'xml: entities', contentType: types.xml, isQuick: true, make: () => Buffer.from(entityBomb('<a>&j;</a>')) },
+  {
+    name: 'xml: a million entities that are declared',
+    contentType: types.xml,
+    make: () =>
+      Buffer.from(
+        `<!DOCTYPE a [${Array.from({ length: million }, (_, i) => `<!ENTITY e${i} "ha">`).join('')}]><a>word</a>`,
+      ),
+  },
+  {
+    name: 'xml: a declaration of an entity that never ends',
+    contentType: types.xml,
+    make: () => Buffer.from(`<!DOCTYPE a [${'<!ENTITY a " '.repeat(7 * million)}]><a>word</a>`),
+  },
+  {
+    name: 'xml: a million attributes of each depth',
+    contentType: types.xml,
+    make: () => Buffer.from(`<a>${`${'<b c="d">'.repeat(900)}1${'</b>'.repeat(900)}`.repeat(1_000)}</a>`),
+  },
   {
     name: 'xml: nested elements',
     contentType: types.xml,

@@ -40,7 +40,7 @@ function check(block: Block): void {
   const isValid =
     types.includes(type) &&
     text.trim() !== '' &&
-    (!isHeading || (Number.isInteger(level) && level! >= 1 && level! <= 6)) &&
+    (!isHeading || (Number.isInteger(level) && level! >= 0 && level! <= 6)) &&
     Number.isInteger(headerLines) &&
     headerLines >= 0 &&
     (pageNumber === undefined || (Number.isInteger(pageNumber) && pageNumber >= 1));

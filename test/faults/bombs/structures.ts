@@ -25,6 +25,7 @@ const syntaxes: Record<string, Syntax> = {
   '.html': 'markup',
   '.xml': 'markup',
   '.json': 'json',
+  '.ipynb': 'json',
   '.csv': 'cells',
   '.tsv': 'cells',
   '.rtf': 'rtf',
@@ -184,6 +185,39 @@ function entries(texts: Record<string, string>): Map<string, Buffer> {
   return new Map(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)]));
 }
 
+const shownPage = `<!doctype html><html><head><title>Osprey 2.4</title><style>/* a */ .b, i { color: red; display: block } @media print { b { display: none } } #c{display:flex}</style></head><body>
+<h1>Release</h1><i class="a b">one</i><i id=c><b>two</b><span style="display:inline">three</span></i><x-card slot=s>four</x-card><foo>five</foo>
+<x-a><template shadowrootmode="open"><p>In <slot name=s>none</slot><slot></slot></p><x-b><template shadowrootmode=closed><slot></slot></template><slot></slot></x-b></template><i slot=s>slotted</i>light</x-a>
+<iframe srcdoc="<p>Inner &amp;amp; <iframe srcdoc='deep'></iframe></p>"></iframe><noscript><p>No script</p></noscript><a href="/fees.pdf?a=b#c">here</a> <a href="mailto:a@b.c">click here</a>
+<svg><title>Plan</title><desc>of it</desc><g><a href=x><text>Old <tspan x=1>house</tspan></text></a></g><defs><text>no</text></defs><foreignObject><p>html</p></foreignObject></svg>Donau&shy;dampf</body></html>`;
+
+const notebook = JSON.stringify({
+  cells: [
+    { cell_type: 'markdown', metadata: {}, source: ['# Tides\n', 'A **bold** word\n', '- item'] },
+    {
+      cell_type: 'code',
+      execution_count: 1,
+      outputs: [
+        { output_type: 'stream', name: 'stdout', text: ['one\n', 'two'] },
+        {
+          output_type: 'display_data',
+          data: { 'image/png': 'AAAA', 'text/html': '<table><tr><td>a', 'text/plain': 'b' },
+        },
+        { output_type: 'error', ename: 'ValueError', evalue: 'bad', traceback: ['x'] },
+      ],
+      source: 'f()\n\ng()',
+    },
+    { cell_type: 'raw', source: 'raw' },
+  ],
+  metadata: { kernelspec: { language: 'python' }, language_info: { codemirror_mode: { name: 'x' }, name: 'python' } },
+  nbformat: 4,
+  nbformat_minor: 5,
+});
+
+const feed = `<?xml version="1.0"?><!DOCTYPE rss [<!NOTATION T SYSTEM "t"><!ENTITY f SYSTEM "f.tif" NDATA T><!ENTITY u "x">]>
+<rss version="2.0" xmlns:a="a"><channel><title>Harbour</title><item a:id="1"><title>One</title><enclosure url="a" length="1"/><author><name>Ann</name></author></item>
+<item><title>Two <b>bold</b> words</title><description><![CDATA[<p>text</p>]]></description><author>Bo</author></item></channel></rss>`;
+
 const w = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 const relationships = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const wordTable = `<w:tbl><w:tblPr><w:tblLook w:val="04A0" w:firstRow="1"/></w:tblPr><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/><w:vMerge w:val="restart"/></w:tcPr><w:p><w:r><w:t>head</w:t></w:r></w:p></w:tc></w:tr><w:tr><w:trPr/><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`;
@@ -296,11 +330,34 @@ function formPdf(): Buffer {
   ]);
 }
 
+/** Replacement texts, letters drawn twice, vertical text, comments and an XFA form. */
+function markedPdf(): Buffer {
+  const content = `BT /f 12 Tf 72 700 Td /Span << /ActualText <FEFF00410042> /MCID 0 >> BDC (x) Tj EMC /P << /MCID 1 >> BDC ( word) Tj EMC ET
+BT /f 12 Tf 72 650 Td (H) Tj ET BT /f 12 Tf 72.4 650 Td (H) Tj ET BT /f 12 Tf 80.7 650 Td (A) Tj ET BT /f 12 Tf 81 650 Td (A) Tj ET
+BT /v 12 Tf 300 600 Td <6E2F306F> Tj ET BT /v 12 Tf 280 600 Td <82394E00> Tj ET`;
+  const form =
+    '<xdp:xdp xmlns:xdp="x"><template><subform name="a"><draw><value><text>Request</text></value></draw><field name="b"><caption><value><text>Name</text></value></caption></field></subform></template><xfa:datasets xmlns:xfa="y"><xfa:data><a><b>Ann</b><c>Bo</c></a></xfa:data></xfa:datasets></xdp:xdp>';
+  return pdfOfObjects([
+    '<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [] /XFA 7 0 R >> >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 612 792] >>',
+    '<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Annots [6 0 R << /Type /Annot /Subtype /Highlight /Rect [0 0 9 9] /QuadPoints [0 9 9 9 0 0 9 0] /Contents (note) /T (Ann) >>] /Resources << /Font << /f 5 0 R /v 8 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+    '<< /Type /Annot /Subtype /Text /Rect [60 650 80 670] /Contents (Ask first) /T (Bo) >>',
+    `<< /Length ${form.length} >>\nstream\n${form}\nendstream`,
+    '<< /Type /Font /Subtype /Type0 /BaseFont /R /Encoding /UniJIS-UCS2-V /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /R /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> /DW 1000 /FontDescriptor << /Type /FontDescriptor /FontName /R /Flags 4 >> >>] >>',
+  ]);
+}
+
 /** All fixtures, and documents by hand with the elements that these lack. */
 export function structures(): Structure[] {
   return [
     ...readdirSync(fixtures).map(ofFixture),
     single('page.html', page),
+    single('shown.html', shownPage),
+    single('study.ipynb', notebook),
+    single('feed.xml', feed),
+    single('marked.pdf', markedPdf()),
     single('page.xhtml', page.replaceAll('<br>', '<br/>')),
     single('notes.md', markdown),
     single('notes.mdx', `export const a = {\n}\n\n${markdown}\n<A b={{ c: "}" }}>\n\ntext {1 + '}'}\n\n</A>\n`),
