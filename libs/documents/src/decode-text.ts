@@ -43,10 +43,11 @@ export function encodingOfText(bytes: Buffer, declaredCharset?: string): string 
   if (marked) return marked;
 
   const declared = declaredCharset ? encodingOf(declaredCharset) : undefined;
-  const isWide = declared !== undefined && /^utf-(?:16|32)/.test(declared);
+  const isValid = isUtf8(bytes);
+  const isWide = declared !== undefined && /^utf-(?:16|32)/.test(declared) && !isValid;
   const wide = isWide || hasControls(bytes) ? wideEncoding(bytes) : undefined;
   if (wide) return wide;
-  if (isUtf8(bytes)) return isIso2022Jp(bytes) ? 'iso-2022-jp' : 'utf-8';
+  if (isValid) return isIso2022Jp(bytes) ? 'iso-2022-jp' : 'utf-8';
   if (declared && declared !== 'utf-8' && isPlausible(bytes, declared)) return declared;
   if (isMostlyUtf8(bytes)) return 'utf-8';
   const detected = detectEncoding(bytes);

@@ -16,6 +16,7 @@ const usual =
     'windows-1252 windows-1250 windows-1251 windows-1254 windows-1257 windows-1253 windows-1255 windows-1256 iso-8859-2 ' +
     'koi8-r shift_jis gb18030 big5 euc-kr euc-jp macintosh x-mac-cyrillic ibm866 iso-8859-5 windows-874'
   ).split(' ');
+const commonest = /^[éèêëàáâäåçíîïñóôöøúùûüßœ°€£§©®™½²–—‘’“”…•«»\xa0]+$/;
 const plausible = 0.04;
 export const mostImplausible = 0.4;
 
@@ -24,6 +25,7 @@ export function detectEncoding(bytes: Buffer): string | undefined {
   if (hasControls(bytes)) return wideEncoding(bytes);
   const excerpt = excerptOf(bytes);
   if (excerpt.length === 0) return isUtf8(bytes) ? 'utf-8' : undefined;
+  if (isCommonest(excerpt)) return 'windows-1252';
   const scored = candidatesFor(excerpt).map((encoding) => ({
     encoding,
     implausible: implausibleShare(decoderOf(encoding).decode(excerpt)),
@@ -34,12 +36,19 @@ export function detectEncoding(bytes: Buffer): string | undefined {
   return best && best.implausible <= mostImplausible ? best.encoding : undefined;
 }
 
+/** One or two kinds of characters beyond ASCII have no score that means anything: these are the commonest of the Web. */
+function isCommonest(excerpt: Buffer): boolean {
+  const text = decoderOf('windows-1252').decode(excerpt);
+  const characters = new Set(text.match(/[^\0-\x7f]/g));
+  return characters.size <= 2 && commonest.test([...characters].join('')) && implausibleShare(text) === 0;
+}
+
 /** Encodings in the order of the detector's scores, then the others. */
 function candidatesFor(excerpt: Buffer): string[] {
   // Its models take 60 MB: loaded only for text that is not UTF-8.
   const { detectAll } = require('jschardet') as typeof import('jschardet');
-  const found = detectAll(excerpt).map(({ encoding }) => (encoding ? encodingOf(encoding) : undefined));
-  return [...new Set([...found, ...usual])].filter((encoding) => encoding !== undefined && encoding !== 'utf-8');
+  const found = detectAll(excerpt).flatMap(({ encoding }) => (encoding && encodingOf(encoding)) ?? []);
+  return [...new Set([...found, ...usual])].filter((encoding) => encoding !== 'utf-8');
 }
 
 /** Parts of lines around bytes that are not ASCII: most of a table or a page of code is. */

@@ -3,9 +3,9 @@ import { lettersOutsideAlphabets } from './alphabets';
 /** Characters that are printed alone: beside letters they are letters of another code page. */
 const spacingAccent = /[¨¯´¸¬¦¤˙˛ˇ˘˝·]/;
 const punctuation = /[\p{Pd}\p{Pe}\p{Pf}\p{Po}]/u;
-const withinWords = /[’'‘ʼ·\u00ad\u200b-\u200f–—‑-]/;
+const withinWords = /[’'ʼ·\u00ad\u200b-\u200f–—‑-]/;
 const behindWords = /[²³¹°®™©ªº€₪₫]/;
-const unlikely = /[\p{Cc}\p{Cn}\p{Co}\uFFFD\u2500-\u259f\ufb50-\ufdff\ufe70-\ufefc]/u;
+const unlikely = /[\p{Cc}\p{Cn}\p{Co}\uFFFD\u2500-\u259f\ufb50-\ufdff\ufe70-\ufefc\uff61-\uff65]/u;
 const thaiVowel = /[\u0e30-\u0e3a\u0e40-\u0e4e]/;
 const dense = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 const scripts: [RegExp, string][] = [
@@ -80,7 +80,7 @@ function count(counts: Map<string, Map<string, number>>, script: string, letter:
 function isAllAccents(word: Kind[]): boolean {
   const letters = word.filter(({ isLetter }) => isLetter).length;
   const accented = word.filter(({ isAscii, script }) => !isAscii && script === 'Latin').length;
-  return letters >= 3 && accented > letters * (letters > 3 ? 0.6 : 0.7);
+  return letters >= 2 && accented > letters * (letters > 3 ? 0.6 : 0.7);
 }
 
 function isThaiWithoutVowels(word: string): boolean {

@@ -1,7 +1,8 @@
 import { UnreadableDocument } from './block';
 
-/** Control characters that no text contains: all but tab, line ends, form feed, ESC (terminal logs) and NEL. */
-const control = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]/g;
+/** Control characters that no text contains: all but tab, line ends, form feed and ESC (terminal logs). */
+const control = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/g;
+/** Control characters but NEL: bytes of windows-1252 or of UTF-8 that were decoded as ISO-8859-1. */
 const c1 = /[\x80-\x84\x86-\x9f]/g;
 const replacement = /\uFFFD/g;
 /** Bytes 0x80 to 0xBF in windows-1252: these follow the first byte of a character of UTF-8. */
@@ -26,13 +27,14 @@ interface Unusual {
 /** Throws UnreadableDocument for text with over 1 % controls, and for text most of whose letters beyond ASCII are garbled. */
 export function refuseUnreadable(slices: () => Iterable<string>, isAscii: boolean): void {
   const { length, controls, replaced, garbled, garbledLength } = countUnusual(slices(), isAscii);
-  if (controls * 100 > length || replaced * 10 > length) {
+  if (controls * 100 > length) {
     throw new UnreadableDocument(
       'The content is not readable text: it is binary, or in an unknown encoding. ' +
         'Save it as UTF-8 text, or upload it with the content type that matches its content.',
     );
   }
-  if (garbled * 100 > length && garbled > countBeyondAscii(slices()) - garbledLength) {
+  const isGarbled = garbled * 100 > length && garbled > countBeyondAscii(slices()) - garbledLength;
+  if (isGarbled || replaced * 10 > length) {
     throw new UnreadableDocument(
       'The text looks garbled, as after decoding with the wrong encoding (such as "Ã¤" for "ä"). ' +
         'Save the original as UTF-8 and upload it again.',
