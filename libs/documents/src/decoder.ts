@@ -47,16 +47,23 @@ export function encodingOf(label: string): string | undefined {
 /** Transfer encodings that iconv-lite counts as charsets. */
 const notText = /^(?:base64|hex|binary|internal|utf-?7|cesu)/;
 
+/** Some versions of Node decode windows-1252 as ISO-8859-1. */
+const isLatin1 = new TextDecoder('windows-1252').decode(Uint8Array.of(0x80)) !== '€';
+
 /** @param encoding A name that `encodingOf` returned */
 export function decoderOf(encoding: string): Decoder {
+  if (encoding === 'windows-1252' && isLatin1) return iconvDecoder(encoding);
   try {
     return new TextDecoder(encoding);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
+  return iconvDecoder(encoding);
+}
+
+function iconvDecoder(encoding: string): Decoder {
   const stream = iconv.getDecoder(encoding);
   return {
-    decode: (bytes, options) =>
-      (bytes ? stream.write(bytes) : '') + (options?.stream ? '' : (stream.end() ?? '')),
+    decode: (bytes, options) => (bytes ? stream.write(bytes) : '') + (options?.stream ? '' : (stream.end() ?? '')),
   };
 }
