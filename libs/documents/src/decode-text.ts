@@ -89,9 +89,9 @@ function unlessWide(charset: string | undefined): string | undefined {
 
 /** ISO-2022-JP has ASCII bytes only, and says with escape sequences which of them are Japanese. */
 function isIso2022Jp(bytes: Buffer): boolean {
-  const shift = /\x1b\$[@B]/.exec(bytes.includes('\x1b$') ? bytes.toString('latin1', 0, sliceBytes) : '');
-  if (!shift) return false;
-  const text = decoderOf('iso-2022-jp').decode(bytes.subarray(shift.index, shift.index + 10_000), { stream: true });
+  const shift = bytes.indexOf('\x1b$');
+  if (shift === -1 || !/[@B]/.test(String.fromCharCode(bytes[shift + 2] ?? 0))) return false;
+  const text = decoderOf('iso-2022-jp').decode(bytes.subarray(shift, shift + 10_000), { stream: true });
   return !text.includes('\uFFFD');
 }
 

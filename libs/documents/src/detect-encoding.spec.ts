@@ -16,7 +16,8 @@ const texts = {
   Turkish: 'Fırıncı saat altıda açıyor. Büyük pastalar önceden sipariş edilmeli, çünkü öğleden sonra şenlik var.',
   Lithuanian: 'Kepėjas atidaro šeštą valandą. Didesnius pyragus reikia užsakyti anksčiau, nes vėliau jau bus šventė.',
   Latvian: 'Maiznieks atver sešos. Lielākas kūkas jāpasūta agrāk, jo vēlāk jau būs svētki, un ļaudis dziedās.',
-  Estonian: 'Pagar avab kell kuus. Suuremad koogid tuleb tellida varem, sest hiljem on juba püha. Žürii sööb šokolaadi õues.',
+  Estonian:
+    'Pagar avab kell kuus. Suuremad koogid tuleb tellida varem, sest hiljem on juba püha. Žürii sööb šokolaadi õues.',
   Russian: 'Пекарь открывает в шесть часов. Большие торты нужно заказывать раньше, потому что потом будет праздник.',
   Ukrainian: 'Пекар відчиняє о шостій. Великі торти треба замовляти раніше, бо пізніше вже буде свято її міста.',
   Bulgarian: 'Пекарят отваря в шест часа. По-големите торти трябва да се поръчат по-рано, защото после идва празникът.',
@@ -77,7 +78,9 @@ it.each(encodings)('detects $encoding in two sentences', ({ encoding, languages 
 it.each(encodings)('detects $encoding in a text that is mostly ASCII', ({ encoding, languages }) => {
   for (const language of languages) {
     const [name, ...words] = texts[language].split(/[ 。]/);
-    const rows = Array.from({ length: 200 }, (_, i) => (i % 40 === 17 ? `${i};${words.join(' ')};${name}` : `${i};${english}`));
+    const rows = Array.from({ length: 200 }, (_, i) =>
+      i % 40 === 17 ? `${i};${words.join(' ')};${name}` : `${i};${english}`,
+    );
     const text = rows.join('\n');
 
     expect(decodeText(encodedAs(encoding, text))).toBe(text);

@@ -1,9 +1,12 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { createRequire } from 'node:module';
+import type jschardet from 'jschardet';
 import { decoderOf, encodingOf } from './decoder';
 import { implausibleShare } from './plausibility';
 import { hasControls } from './text-controls';
 import { wideEncoding } from './wide-encoding';
 
+const load = createRequire(__filename);
 /** Bytes of the excerpts that are scored. More add time and no certainty. */
 const scoredBytes = 12_000;
 const blockBytes = 4_096;
@@ -11,11 +14,10 @@ const blockBytes = 4_096;
 const contextBytes = { before: 40, after: 200 };
 
 /** Encodings in the order in which they are tried when the detector names none that makes sense. */
-const usual =
-  (
-    'windows-1252 windows-1250 windows-1251 windows-1254 windows-1257 windows-1253 windows-1255 windows-1256 iso-8859-2 ' +
-    'koi8-r shift_jis gb18030 big5 euc-kr euc-jp macintosh x-mac-cyrillic ibm866 iso-8859-5 windows-874'
-  ).split(' ');
+const usual = (
+  'windows-1252 windows-1250 windows-1251 windows-1254 windows-1257 windows-1253 windows-1255 windows-1256 iso-8859-2 ' +
+  'koi8-r shift_jis gb18030 big5 euc-kr euc-jp macintosh x-mac-cyrillic ibm866 iso-8859-5 windows-874'
+).split(' ');
 const commonest = /^[éèêëàáâäåçíîïñóôöøúùûüßœ°€£§©®™½²–—‘’“”…•«»\xa0]+$/;
 const plausible = 0.04;
 export const mostImplausible = 0.4;
@@ -46,7 +48,7 @@ function isCommonest(excerpt: Buffer): boolean {
 /** Encodings in the order of the detector's scores, then the others. */
 function candidatesFor(excerpt: Buffer): string[] {
   // Its models take 60 MB: loaded only for text that is not UTF-8.
-  const { detectAll } = require('jschardet') as typeof import('jschardet');
+  const { detectAll } = load('jschardet') as typeof jschardet;
   const found = detectAll(excerpt).flatMap(({ encoding }) => (encoding && encodingOf(encoding)) ?? []);
   return [...new Set([...found, ...usual])].filter((encoding) => encoding !== 'utf-8');
 }

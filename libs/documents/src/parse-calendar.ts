@@ -44,7 +44,11 @@ export function parseCalendar(text: string, level = 1): Block[] {
 }
 
 function writeEntry(writer: BlockWriter, entry: Property[], level: number): void {
-  const valuesOf = (name: string) => entry.filter((one) => one.name === name).map(readable).filter(Boolean);
+  const valuesOf = (name: string) =>
+    entry
+      .filter((one) => one.name === name)
+      .map(readable)
+      .filter(Boolean);
   writer.heading(level, valuesOf('SUMMARY').join(' '));
   const lines = labels.flatMap(([name, label]) => {
     const values = valuesOf(name);

@@ -25,7 +25,10 @@ interface Part {
 function part({ type, content, encoding = '8bit', disposition }: Part): Buffer {
   const head = [`Content-Type: ${type}`, `Content-Transfer-Encoding: ${encoding}`];
   if (disposition) head.push(`Content-Disposition: ${disposition}`);
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), transferred(Buffer.from(content as Buffer), encoding)]);
+  return Buffer.concat([
+    Buffer.from(`${head.join('\r\n')}\r\n\r\n`),
+    transferred(Buffer.from(content as Buffer), encoding),
+  ]);
 }
 
 function transferred(bytes: Buffer, encoding: Part['encoding']): Buffer {
@@ -105,22 +108,29 @@ describe('encodings', () => {
     }
   });
 
-  it.each(['utf-16le', 'utf-16be', 'utf-32le'])('reads a message that is %s as a whole, with a mark or not', async (encoding) => {
-    const mail = 'From: ann@example.org\r\nSubject: Tides\r\nContent-Type: text/plain; charset=utf-16\r\n\r\nThe tide turns – at noon.\r\n';
+  it.each(['utf-16le', 'utf-16be', 'utf-32le'])(
+    'reads a message that is %s as a whole, with a mark or not',
+    async (encoding) => {
+      const mail =
+        'From: ann@example.org\r\nSubject: Tides\r\nContent-Type: text/plain; charset=utf-16\r\n\r\nThe tide turns – at noon.\r\n';
 
-    for (const mark of ['\uFEFF', '']) {
-      expect(textsOf(await parseEml(encodedAs(encoding, mark + mail)))).toEqual([
-        'Tides',
-        'From: ann@example.org',
-        'The tide turns – at noon.',
-      ]);
-    }
-  });
+      for (const mark of ['\uFEFF', '']) {
+        expect(textsOf(await parseEml(encodedAs(encoding, mark + mail)))).toEqual([
+          'Tides',
+          'From: ann@example.org',
+          'The tide turns – at noon.',
+        ]);
+      }
+    },
+  );
 
   it('reads header lines that are encoded by no rule', async () => {
     const mail = 'Subject: Новое расписание парома на лето\r\n\r\nSee below.';
 
-    expect(textsOf(await parseEml(encodedAs('koi8-r', mail)))).toEqual(['Новое расписание парома на лето', 'See below.']);
+    expect(textsOf(await parseEml(encodedAs('koi8-r', mail)))).toEqual([
+      'Новое расписание парома на лето',
+      'See below.',
+    ]);
   });
 
   it('joins encoded words, also those that split a character, and decodes file names', async () => {
@@ -151,7 +161,11 @@ describe('attachments', () => {
   it('reads attached messages within attached messages, up to a limit', async () => {
     let mail = message('Level 20', { type: 'text/plain', content: 'The last word.' });
     for (let level = 19; level >= 0; level--) {
-      mail = message(`Level ${level}`, { type: 'message/rfc822', content: mail, disposition: attached(`${level + 1}.eml`) });
+      mail = message(`Level ${level}`, {
+        type: 'message/rfc822',
+        content: mail,
+        disposition: attached(`${level + 1}.eml`),
+      });
     }
 
     const found = textsOf(await parseEml(mail));
@@ -163,7 +177,10 @@ describe('attachments', () => {
 
   it.each<[string, Part]>([
     ['text', { type: 'text/plain; charset=koi8-r', content: encodedAs('koi8-r', 'Девять бакланов') }],
-    ['text without a type', { type: 'application/octet-stream', content: encodedAs('windows-1251', 'Девять бакланов') }],
+    [
+      'text without a type',
+      { type: 'application/octet-stream', content: encodedAs('windows-1251', 'Девять бакланов') },
+    ],
     ['HTML', { type: 'text/html', content: '<meta charset=utf-8><p>Девять <b>бакланов</b></p>', encoding: 'base64' }],
     ['XHTML', { type: 'application/xhtml+xml', content: '<html><body><p>Девять бакланов</p></body></html>' }],
   ])('reads attached %s under its name', async (kind, one) => {
@@ -182,7 +199,10 @@ describe('attachments', () => {
   it('reads a body of XHTML', async () => {
     const content = '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Here<br/>it is</p></body></html>';
 
-    expect(textsOf(await parseEml(message('X', { type: 'application/xhtml+xml', content })))).toEqual(['X', 'Here\nit is']);
+    expect(textsOf(await parseEml(message('X', { type: 'application/xhtml+xml', content })))).toEqual([
+      'X',
+      'Here\nit is',
+    ]);
   });
 
   it('names an attachment that is declared as text and is none', async () => {
@@ -259,7 +279,11 @@ it('reads or refuses a damaged message', async () => {
     'D',
     { type: 'text/plain; charset=shift_jis', content: encodedAs('shift_jis', '日本語の手紙'), encoding: 'base64' },
     { type: 'text/calendar', content: 'BEGIN:VEVENT\r\nSUMMARY:x\r\nEND:VEVENT' },
-    { type: 'message/rfc822', content: message('E', { type: 'text/html', content: '<p>é' }), disposition: attached('e.eml') },
+    {
+      type: 'message/rfc822',
+      content: message('E', { type: 'text/html', content: '<p>é' }),
+      disposition: attached('e.eml'),
+    },
   );
   const damage = fc.array(fc.tuple(fc.nat(mail.length - 1), fc.nat(255)), { maxLength: 8 });
   await fc.assert(

@@ -21,6 +21,11 @@ const muchLonger = 3;
 const deepestMessage = 8;
 const lowestLevel = 6;
 
+const mostHeaderBytes = 200_000;
+/** Encoded words of RFC 2047. */
+const encodedWord = /=\?([^?\s]{1,40})\?([bq])\?([^?]*)\?=/gi;
+const adjacentWords = new RegExp(`${encodedWord.source}(?:\\s+${encodedWord.source})+`, 'gi');
+
 /** Part of a message in postal-mime's tree, which has the bytes and the charset of each part; not in its types. */
 interface Part {
   childNodes: Part[];
@@ -66,7 +71,7 @@ class MessageReader {
 
   async read(bytes: Buffer): Promise<Block[]> {
     const wide = markedEncoding(bytes) ?? (hasControls(bytes) ? wideEncoding(bytes) : undefined);
-    const { mail, root } = await parsed(wide ? Buffer.from(decoderOf(wide).decode(bytes)) : withUtf8Header(bytes));
+    const { mail, root } = await parsed(wide ? Buffer.from(decoderOf(wide).decode(bytes)) : withReadableHeader(bytes));
     const { body, attached } = await this.contentOf(root, wide !== undefined);
     const writer = new BlockWriter();
     writer.heading(levelAt(this.depth), mail.subject ?? '');
@@ -96,14 +101,19 @@ class MessageReader {
     if (!kind || bytes.length === 0) return nothing;
     if (kind === 'message') return { ...nothing, attached: await this.messageContent(bytes) };
 
-    const isAttached = disposition === 'attachment' || !/^(?:text|application\/xhtml)/.test(part.contentType.parsed.value);
+    const isAttached =
+      disposition === 'attachment' || !/^(?:text|application\/xhtml)/.test(part.contentType.parsed.value);
     try {
       const text = textOf(part, bytes, kind, isTranscoded);
       if (kind === 'calendar') return { ...nothing, attached: this.invitation(text) };
       const body =
-        kind === 'text' ? [...parseText([text])] : this.readHtml(text, { xhtml: part.contentType.parsed.value.includes('xhtml') });
+        kind === 'text'
+          ? [...parseText([text])]
+          : this.readHtml(text, { xhtml: part.contentType.parsed.value.includes('xhtml') });
       if (!isAttached) return { body, attached: [], isHtml: kind === 'html' };
-      const heading: Block[] = name ? [{ type: 'subtitle', text: decodeWords(name), level: levelAt(this.depth + 1) }] : [];
+      const heading: Block[] = name
+        ? [{ type: 'subtitle', text: decodeWords(name), level: levelAt(this.depth + 1) }]
+        : [];
       return { ...nothing, attached: body.length > 0 ? [...heading, ...body] : [] };
     } catch (error) {
       // An attachment that is no text has its name in the list.
@@ -139,12 +149,39 @@ async function parsed(bytes: Buffer): Promise<{ mail: Email; root: Part }> {
   }
 }
 
-/** Header lines in another encoding than UTF-8, which old programs write without encoding them. */
-function withUtf8Header(bytes: Buffer): Buffer {
-  const length = /^[^]*?\r?\n\r?\n/.exec(bytes.toString('latin1', 0, 100_000))?.[0].length ?? 0;
+/**
+ * Header lines as postal-mime reads them: in UTF-8, although old programs write other encodings without encoding them, and
+ * no character split between two encoded words.
+ */
+function withReadableHeader(bytes: Buffer): Buffer {
+  const length = /^[^]*?\r?\n\r?\n/.exec(bytes.toString('latin1', 0, mostHeaderBytes))?.[0].length ?? 0;
   const header = bytes.subarray(0, length);
   const encoding = isUtf8(header) ? undefined : detectEncoding(header);
-  return encoding ? Buffer.concat([Buffer.from(decoderOf(encoding).decode(header)), bytes.subarray(length)]) : bytes;
+  const text = encoding ? Buffer.from(decoderOf(encoding).decode(header)) : header;
+  return Buffer.concat([withJoinedWords(text), bytes.subarray(length)]);
+}
+
+function withJoinedWords(header: Buffer): Buffer {
+  if (!header.includes('=?')) return header;
+  return Buffer.from(header.toString('latin1').replace(adjacentWords, joined), 'latin1');
+}
+
+function joined(words: string): string {
+  const groups: { charset: string; bytes: Buffer }[] = [];
+  for (const [, charset = '', coding = '', text = ''] of words.matchAll(encodedWord)) {
+    const bytes = /b/i.test(coding) ? Buffer.from(text, 'base64') : quotedBytes(text);
+    const last = groups.at(-1);
+    if (last && last.charset === charset.toLowerCase()) last.bytes = Buffer.concat([last.bytes, bytes]);
+    else groups.push({ charset: charset.toLowerCase(), bytes });
+  }
+  return groups.map(({ charset, bytes }) => `=?${charset}?B?${bytes.toString('base64')}?=`).join(' ');
+}
+
+function quotedBytes(text: string): Buffer {
+  const characters = text
+    .replaceAll('_', ' ')
+    .replace(/=([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(characters, 'latin1');
 }
 
 function kindOf(type: string, name = ''): 'text' | 'html' | 'calendar' | 'message' | undefined {

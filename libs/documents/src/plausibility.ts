@@ -73,7 +73,7 @@ export function implausibleShare(text: string): number {
 
 function count(counts: Map<string, Map<string, number>>, script: string, letter: string): void {
   let letters = counts.get(script);
-  if (!letters) counts.set(script, (letters = new Map()));
+  if (!letters) counts.set(script, (letters = new Map<string, number>()));
   letters.set(letter, (letters.get(letter) ?? 0) + 1);
 }
 
@@ -92,7 +92,8 @@ function isOdd(character: string, kind: Kind, before?: Kind, after?: Kind, word:
   if (kind.isMark) return !before;
   if (!kind.isLetter) {
     if (character >= '\u2e80') return false;
-    if (withinWords.test(character) || /[\p{Ps}\p{Pi}¿¡]/u.test(character)) return Boolean(before?.isLetter && after?.isLetter) && !withinWords.test(character);
+    if (withinWords.test(character) || /[\p{Ps}\p{Pi}¿¡]/u.test(character))
+      return Boolean(before?.isLetter && after?.isLetter) && !withinWords.test(character);
     if (spacingAccent.test(character)) return Boolean(before?.isLetter || after?.isLetter);
     if (after?.isLetter && character !== '°') return true;
     return Boolean(before?.isLetter) && !behindWords.test(character) && !punctuation.test(character);

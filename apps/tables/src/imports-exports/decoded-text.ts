@@ -31,8 +31,7 @@ export async function* decodedText(bytes: AsyncIterable<Uint8Array>, charset?: s
 }
 
 async function* decoded(blocks: AsyncIterable<Buffer>, encoding: string): AsyncIterable<string> {
-  const decoder: Decoder =
-    encoding === 'utf-8' ? new TextDecoder('utf-8', { fatal: true }) : decoderOf(encoding);
+  const decoder: Decoder = encoding === 'utf-8' ? new TextDecoder('utf-8', { fatal: true }) : decoderOf(encoding);
   for await (const block of blocks) {
     const text = decode(decoder, encoding, block);
     if (text !== '') yield text;

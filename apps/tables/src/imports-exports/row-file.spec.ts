@@ -173,7 +173,11 @@ describe('A CSV file', () => {
     ['is empty', ' \n', /empty/],
     ['is no text', Buffer.concat([Buffer.from('name\n'), Buffer.alloc(50, 0x81)]), /encoding of the file is unknown/],
     ['ends within a character', Buffer.from('name\nMü').subarray(0, -1), /UTF-8/],
-    ['changes its encoding', Buffer.concat([Buffer.from(`name\n${'Mü\n'.repeat(100_000)}`), Buffer.from([0xfc])]), /UTF-8/],
+    [
+      'changes its encoding',
+      Buffer.concat([Buffer.from(`name\n${'Mü\n'.repeat(100_000)}`), Buffer.from([0xfc])]),
+      /UTF-8/,
+    ],
   ])('rejects a CSV file that %s', async (_what, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
   });
@@ -270,7 +274,10 @@ it.each([0, 1])('keeps each character of a long text of CSV, which begins %i let
 });
 
 describe('The encoding of a file', () => {
-  const rows = Array.from({ length: 300 }, (_, i) => `Kunde ${i}${i % 50 === 7 ? ' aus Köln, geschäftlich für Grün & Söhne' : ''}`);
+  const rows = Array.from(
+    { length: 300 },
+    (_, i) => `Kunde ${i}${i % 50 === 7 ? ' aus Köln, geschäftlich für Grün & Söhne' : ''}`,
+  );
   const text = `name\r\n${rows.map((row) => `"${row}"\r\n`).join('')}`;
 
   it.each<[string, Buffer]>([
