@@ -1,23 +1,20 @@
 import { UnreadableDocument } from './block';
+import { controls } from './text-controls';
 
-/** Control characters that no text contains: all but tab, line ends, form feed and ESC (terminal logs). */
-const control = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/g;
-/** Control characters but NEL: bytes of windows-1252 or of UTF-8 that were decoded as ISO-8859-1. */
-const c1 = /[\x80-\x84\x86-\x9f]/g;
-const replacement = /\uFFFD/g;
 /** Bytes 0x80 to 0xBF in windows-1252: these follow the first byte of a character of UTF-8. */
 const trail = '[\\x80-\\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]';
 /** The same bytes in windows-1251, without letters of Russian. */
 const cyrillicTrail = '[\\xa0-\\xbfЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—™љ›њќћџЎўЈҐЁЄЇІіґё№єјЅѕї]';
 /** Characters of UTF-8 that were decoded as windows-1252, windows-1251 twice in a row, Macintosh or GBK. */
-const mojibake = new RegExp(
-  `[Â-ß]${trail}|[à-ï]${trail}{2}|ð${trail}{3}|(?:[РС]${cyrillicTrail}){2}|√[§∂º¬ü©®£°±≤≥¶]|‚Ä[ìîôòúù¶]|锟斤拷`,
-  'g',
-);
+const mojibake = `[Â-ß]${trail}|[à-ï]${trail}{2}|ð${trail}{3}|(?:[РС]${cyrillicTrail}){2}|√[§∂º¬ü©®£°±≤≥¶]|‚Ä[ìîôòúù¶]|锟斤拷`;
+/** Control characters but NEL are bytes of windows-1252 or of UTF-8 that were decoded as ISO-8859-1. */
+const unlessAscii = `[\\x80-\\x84\\x86-\\x9f]|\\uFFFD|${mojibake}`;
+const unusual = new RegExp(`${controls}|\\x7f|${unlessAscii}`, 'g');
+const unusualAscii = new RegExp(`${controls}|\\x7f`, 'g');
 
 interface Unusual {
   length: number;
-  controls: number;
+  controlled: number;
   replaced: number;
   /** Groups of characters that stand for one character. */
   garbled: number;
@@ -26,8 +23,8 @@ interface Unusual {
 
 /** Throws UnreadableDocument for text with over 1 % controls, and for text most of whose letters beyond ASCII are garbled. */
 export function refuseUnreadable(slices: () => Iterable<string>, isAscii: boolean): void {
-  const { length, controls, replaced, garbled, garbledLength } = countUnusual(slices(), isAscii);
-  if (controls * 100 > length) {
+  const { length, controlled, replaced, garbled, garbledLength } = countUnusual(slices(), isAscii);
+  if (controlled * 100 > length) {
     throw new UnreadableDocument(
       'The content is not readable text: it is binary, or in an unknown encoding. ' +
         'Save it as UTF-8 text, or upload it with the content type that matches its content.',
@@ -43,16 +40,18 @@ export function refuseUnreadable(slices: () => Iterable<string>, isAscii: boolea
 }
 
 function countUnusual(slices: Iterable<string>, isAscii: boolean): Unusual {
-  const count: Unusual = { length: 0, controls: 0, replaced: 0, garbled: 0, garbledLength: 0 };
+  const count: Unusual = { length: 0, controlled: 0, replaced: 0, garbled: 0, garbledLength: 0 };
   for (const text of slices) {
     count.length += text.length;
-    count.controls += matches(text, control).length;
-    if (isAscii) continue;
-    const replaced = matches(text, replacement).length;
-    const groups = [...matches(text, mojibake), ...matches(text, c1)];
-    count.replaced += replaced;
-    count.garbled += replaced + groups.length;
-    count.garbledLength += replaced + groups.join('').length;
+    for (const found of text.match(isAscii ? unusualAscii : unusual) ?? []) {
+      if (found < '\x80') {
+        count.controlled++;
+        continue;
+      }
+      if (found === '\uFFFD') count.replaced++;
+      count.garbled++;
+      count.garbledLength += found.length;
+    }
   }
   return count;
 }
@@ -61,8 +60,4 @@ function countBeyondAscii(slices: Iterable<string>): number {
   let count = 0;
   for (const text of slices) for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) count++;
   return count;
-}
-
-function matches(text: string, pattern: RegExp): string[] {
-  return text.match(pattern) ?? [];
 }

@@ -63,5 +63,5 @@ function commonness(sample: Buffer): number {
 }
 
 function isControl(character: string): boolean {
-  return control.test(character) && !/[\t-\r\x1b]/.test(character);
+  return control.test(character) && !/[\s\u001b]/.test(character);
 }
