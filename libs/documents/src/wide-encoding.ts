@@ -63,5 +63,5 @@ function commonness(sample: Buffer): number {
 }
 
 function isControl(character: string): boolean {
-  return control.test(character) && !/[\s\u001b]/.test(character);
+  return control.test(character) && character !== '\x1b' && !/\s/.test(character);
 }
