@@ -111,6 +111,16 @@ describe('format', () => {
     expect(await textOf('{"a": 1}', 'application/ld+json')).toBe('a: 1');
   });
 
+  it('reads a calendar as events', async () => {
+    const calendar =
+      'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Tasting\r\nLOCATION:Bakery\r\nEND:VEVENT\r\nEND:VCALENDAR';
+
+    expect(await parse(calendar, 'text/calendar')).toEqual([
+      { type: 'title', text: 'Tasting', level: 1 },
+      { type: 'paragraph', text: 'Place: Bakery' },
+    ]);
+  });
+
   it('closes self-closing XHTML elements', async () => {
     const page = '<html><head><title/><script src="a.js"/></head><body><div/><p>Here</p></body></html>';
 

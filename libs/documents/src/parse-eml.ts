@@ -57,7 +57,8 @@ export async function parseEml(bytes: Buffer): Promise<Block[]> {
 
 /** The same texts, without the structure of the HTML. */
 export async function mailText(bytes: Buffer): Promise<Block[]> {
-  return new MessageReader((html) => [...markupText(html)]).read(bytes);
+  const blocks = await new MessageReader((html) => [...markupText(html)]).read(bytes);
+  return [...parseText([blocks.map(({ text }) => text).join('\n\n')])];
 }
 
 class MessageReader {
