@@ -294,6 +294,15 @@ describe('The encoding of a file', () => {
     }
   });
 
+  it.each([
+    ['windows-1254', 'dağ'],
+    ['iso-8859-1', 'dað'],
+  ])('follows a declared charset that makes sense: %s', async (charset, name) => {
+    const text = unpackedText(chunksOf(Buffer.from('name\nda\xf0\n', 'latin1')), unpackingLimits, charset);
+
+    expect(await all(readRows(text, 'text/csv', columns, new IgnoredColumns()))).toMatchObject([{ row: { name } }]);
+  });
+
   it('detects the encoding from the first bytes that are not ASCII, far behind the start', async () => {
     const content = Buffer.from(`name\n${'tea\n'.repeat(50_000)}Müsli für größere Bären\n`, 'latin1');
 
