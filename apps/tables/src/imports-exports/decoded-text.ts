@@ -8,6 +8,7 @@ import type { EncodingTask } from './text-encoding.worker';
 const blockBytes = 65_536;
 /** Bytes from the first one that is not ASCII, from which the encoding is detected. */
 const sampleBytes = 262_144;
+const cutCharacter = /(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})$/;
 
 /**
  * Text of a file without a byte order mark, in UTF-8 or in the encoding that is declared or detected from the first
@@ -74,8 +75,8 @@ function isPlain(block: Buffer): boolean {
 
 /** The sample without the first bytes of a character of UTF-8 at its end. */
 function withoutCutCharacter(sample: Buffer): Buffer {
-  const lead = sample.subarray(-3).findLastIndex((byte) => byte >= 0xc0);
-  return lead === -1 ? sample : sample.subarray(0, Math.max(0, sample.length - 3) + lead);
+  const [cut = ''] = cutCharacter.exec(sample.toString('latin1', Math.max(0, sample.length - 3))) ?? [];
+  return sample.subarray(0, sample.length - cut.length);
 }
 
 async function* continued(first: Buffer, rest: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
