@@ -1,22 +1,7 @@
-import { TextDecoder } from 'node:util';
+import { decoderOf, encodingOf } from './decoder';
 
-/** Characters 0x80 to 0xFF of the DOS code pages, which TextDecoder does not support. */
-const dos: Record<number, string> = {
-  437:
-    'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀' +
-    'αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0',
-  850:
-    'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀' +
-    'ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u00ad±‗¾¶§÷¸°¨·¹³²■\u00a0',
-};
-
+/** Code pages that are not named by their number. */
 const labels: Record<number, string> = {
-  866: 'ibm866',
-  874: 'windows-874',
-  932: 'shift_jis',
-  936: 'gbk',
-  949: 'euc-kr',
-  950: 'big5',
   10000: 'macintosh',
   10001: 'shift_jis',
   10002: 'big5',
@@ -58,8 +43,6 @@ export function codePageOfCharset(charset: number): number | undefined {
 
 /** Decodes bytes of a code page. Unknown code pages are decoded as windows-1252. */
 export function decodeCodePage(bytes: Buffer, page: number): string {
-  const table = dos[page];
-  if (table) return bytes.toString('latin1').replace(/[\x80-\xff]/g, (byte) => table[byte.charCodeAt(0) - 0x80]!);
-  const label = labels[page] ?? `windows-${page >= 1250 && page <= 1258 ? page : 1252}`;
-  return new TextDecoder(label).decode(bytes);
+  const encoding = encodingOf(labels[page] ?? `cp${page}`) ?? 'windows-1252';
+  return decoderOf(encoding).decode(bytes);
 }

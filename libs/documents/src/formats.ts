@@ -198,6 +198,15 @@ export const formats: readonly Format[] = [
     plainText: async ({ bytes }) => (await import('./parse-eml')).mailText(bytes),
   },
   {
+    name: 'calendar',
+    contentTypes: ['text/calendar'],
+    extensions: ['.ics'],
+    isText: true,
+    parse: async ({ bytes, contentType }) =>
+      (await import('./parse-calendar')).parseCalendar(decodeText(bytes, charsetIn(contentType))),
+    plainText: asWritten,
+  },
+  {
     name: 'source code',
     contentTypes: sourceTypes,
     extensions: sourceExtensions,

@@ -1,11 +1,12 @@
 import { fileTypeFromBuffer } from 'file-type';
+import { hasControls } from './text-controls';
+import { markedEncoding, wideEncoding } from './wide-encoding';
 
 export interface Sniffed {
   contentType: string;
   extension: string;
 }
 
-const headBytes = 8_000;
 /** Magic numbers that no text begins with by chance, after an optional byte order mark. */
 const unmistakable: Record<string, RegExp> = {
   'application/pdf': /^(?:\xef\xbb\xbf)?%PDF-\d/,
@@ -26,12 +27,7 @@ export async function sniff(bytes: Buffer): Promise<Sniffed | undefined> {
   return { contentType: found.mime, extension: `.${found.ext}` };
 }
 
-/** Whether the first 8,000 bytes have no control characters that text does not use. */
+/** Whether the content is text: without control characters that text does not use, or in UTF-16 or UTF-32. */
 export function looksLikeText(bytes: Buffer): boolean {
-  const isWide = bytes[0] === 0xff || bytes[0] === 0xfe;
-  for (const byte of bytes.subarray(0, headBytes)) {
-    if (byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0x1b) continue;
-    if (!(isWide && byte < 0x20)) return false;
-  }
-  return bytes.length > 0;
+  return bytes.length > 0 && (!hasControls(bytes) || (markedEncoding(bytes) ?? wideEncoding(bytes)) !== undefined);
 }

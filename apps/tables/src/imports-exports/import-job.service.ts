@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { rowBytesPerFactor } from '@parley/contracts/tables/table-definition';
+import { charsetIn } from '@parley/documents/decode-text';
 import { Database } from '@parley/persistence/database';
 import type { JobLease } from '../jobs/job-lease';
 import type { JobRow, TaskOf } from '../jobs/job.entity';
@@ -10,7 +11,7 @@ import { type CachedTable, TableCache } from '../tables/table.cache';
 import { BotFilesClient, type OpenFile } from './bot-files.client';
 import { IgnoredColumns, isRead, type ReadRow, UnreadableFile } from './read-row';
 import { readRows } from './row-file';
-import { unpackedText } from './unpacked-text';
+import { unpackedText, unpackingLimits } from './unpacked-text';
 
 const maxRowsAtOnce = 1_000;
 /** Memory limit of a batch: large rows are inserted in smaller batches. */
@@ -56,7 +57,7 @@ export class ImportJobService {
     ignored: IgnoredColumns,
   ): Promise<boolean> {
     const file = await this.open(job, lease);
-    const text = unpackedText(counted(file, lease));
+    const text = unpackedText(counted(file, lease), unpackingLimits, charsetIn(file.contentType));
     const rows = from(job.position, readRows(text, file.contentType, table.columns, ignored));
     for await (const batch of batchesOf(table, rows)) {
       if (!(await this.store(table, batch, job, lease))) return false;

@@ -171,8 +171,13 @@ describe('A CSV file', () => {
     ['has a column twice in another case', 'NAME,price,Name\n', /name twice/],
     ['declares another delimiter than it has', 'sep=;\nname,price\n', /header names no column.*separated by ";"/],
     ['is empty', ' \n', /empty/],
-    ['is no UTF-8', Buffer.from('name\nM\xfcsli\n', 'latin1'), /UTF-8/],
+    ['is no text', Buffer.concat([Buffer.from('name\n'), Buffer.alloc(50, 0x81)]), /encoding of the file is unknown/],
     ['ends within a character', Buffer.from('name\nMü').subarray(0, -1), /UTF-8/],
+    [
+      'changes its encoding',
+      Buffer.concat([Buffer.from(`name\n${'Mü\n'.repeat(100_000)}`), Buffer.from([0xfc])]),
+      /UTF-8/,
+    ],
   ])('rejects a CSV file that %s', async (_what, content, reason) => {
     await expect(read(content)).rejects.toThrow(reason);
   });
@@ -266,6 +271,45 @@ it.each([0, 1])('keeps each character of a long text of CSV, which begins %i let
   expect(await read(`name\n${name}\n`, 'text/csv', undefined, 1_000_000)).toEqual([
     expect.objectContaining({ row: { name } }),
   ]);
+});
+
+describe('The encoding of a file', () => {
+  const rows = Array.from(
+    { length: 300 },
+    (_, i) => `Kunde ${i}${i % 50 === 7 ? ' aus Köln, geschäftlich für Grün & Söhne' : ''}`,
+  );
+  const text = `name\r\n${rows.map((row) => `"${row}"\r\n`).join('')}`;
+
+  it.each<[string, Buffer]>([
+    ['UTF-8 with a mark', Buffer.from(`\uFEFF${text}`)],
+    ['UTF-16 with a mark', Buffer.from(`\uFEFF${text}`, 'utf16le')],
+    ['big endian UTF-16 with a mark', Buffer.from(`\uFEFF${text}`, 'utf16le').swap16()],
+    ['UTF-16 without a mark', Buffer.from(text, 'utf16le')],
+    ['windows-1252', Buffer.from(text, 'latin1')],
+  ])('reads %s, in chunks of any size', async (_name, content) => {
+    for (const size of [7, 4_096, 1_000_000]) {
+      const found = await read(content, 'text/csv', undefined, size);
+
+      expect(found.map((row) => ('row' in row ? row.row.name : row))).toEqual(rows);
+    }
+  });
+
+  it.each([
+    ['windows-1254', 'dağ'],
+    ['iso-8859-1', 'dað'],
+  ])('follows a declared charset that makes sense: %s', async (charset, name) => {
+    const text = unpackedText(chunksOf(Buffer.from('name\nda\xf0\n', 'latin1')), unpackingLimits, charset);
+
+    expect(await all(readRows(text, 'text/csv', columns, new IgnoredColumns()))).toMatchObject([{ row: { name } }]);
+  });
+
+  it('detects the encoding from the first bytes that are not ASCII, far behind the start', async () => {
+    const content = Buffer.from(`name\n${'tea\n'.repeat(50_000)}Müsli für größere Bären\n`, 'latin1');
+
+    expect((await read(content, 'text/csv', undefined, 65_537)).at(-1)).toMatchObject({
+      row: { name: 'Müsli für größere Bären' },
+    });
+  });
 });
 
 describe('The format of a file', () => {

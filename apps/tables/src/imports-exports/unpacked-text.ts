@@ -1,5 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { decodedText } from './decoded-text';
 import { peekStart } from './peek-start';
 import { UnreadableFile } from './read-row';
 
@@ -16,18 +17,16 @@ export const unpackingLimits: UnpackingLimits = {
   unsuspiciousBytes: 50_000_000,
 };
 
-/** Text of a file, gzipped or not, without a byte order mark. Throws UnreadableFile for text other than UTF-8. */
-export async function* unpackedText(
+/**
+ * Text of a file, gzipped or not, without a byte order mark. Throws UnreadableFile for content that is no text.
+ * @param charset declared by the content type
+ */
+export function unpackedText(
   bytes: AsyncIterable<Uint8Array>,
   limits: UnpackingLimits = unpackingLimits,
+  charset?: string,
 ): AsyncIterable<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const chunk of unpacked(bytes, limits)) {
-    const text = decode(decoder, chunk);
-    if (text !== '') yield text;
-  }
-  // Throws for an incomplete last character.
-  decode(decoder);
+  return decodedText(unpacked(bytes, limits), charset);
 }
 
 /** Recognizes gzip by its first two bytes, not by file name or content type. */
@@ -64,15 +63,5 @@ function refuseBomb(unpackedBytes: number, packedBytes: number, limits: Unpackin
   }
   if (unpackedBytes > limits.unsuspiciousBytes && unpackedBytes > packedBytes * limits.maxRatio) {
     throw new UnreadableFile(`The file unpacks to more than ${limits.maxRatio} times its size: send it unpacked.`);
-  }
-}
-
-function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
-  try {
-    return decoder.decode(chunk, { stream: chunk !== undefined });
-  } catch (error) {
-    throw new UnreadableFile('The file is not UTF-8 text: send CSV or JSON, saved with the encoding UTF-8.', {
-      cause: error,
-    });
   }
 }
