@@ -233,12 +233,6 @@ it('writes the alternative text of pictures without reading the picture files', 
   expect(blocks).toEqual([{ type: 'paragraph', text: 'A red barn' }]);
 });
 
-it('ignores a mammoth style map embedded in the document', async () => {
-  const named = { ...styles(style('A', 'Title')), 'mammoth/style-map': "p[style-name='Title'] => pre" };
-
-  expect(await read(paragraph('t', '<w:pStyle w:val="A"/>'), named)).toMatchObject([{ type: 'title' }]);
-});
-
 describe('a reference that leads nowhere', () => {
   const numbered = paragraph('item', '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>');
   const numbering = (...parts: string[]) => ({

@@ -272,8 +272,11 @@ function readSpreadsheet(body: XmlElement): Block[] {
   const sheets = new Sheets();
   for (const table of childElements(body, 'table')) {
     sheets.startSheet(table.attributes['table:name'] ?? '');
+    let number = 1;
     for (const row of descendants(table, 'table-row')) {
-      sheets.addRow(readCells(row), repetitions(row, 'table:number-rows-repeated'));
+      const times = repetitions(row, 'table:number-rows-repeated');
+      sheets.addRow(number, readCells(row), times);
+      number += times;
     }
   }
   return sheets.blocks();

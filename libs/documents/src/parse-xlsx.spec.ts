@@ -1,4 +1,4 @@
-import { numberText, timeFormatOf } from './excel-number';
+import { formatOf, numberText } from './excel-number';
 import { mostTextCharacters } from './limits';
 import { parseXlsx } from './parse-xlsx';
 import { zipOfTexts } from './test/zip-of';
@@ -73,11 +73,11 @@ it('joins rich text without phonetic runs', async () => {
   ).toBe('東京 x | bA');
 });
 
-it('reads cached formula values, booleans and errors', async () => {
+it('reads cached formula values, booleans and errors, and formulas without a value', async () => {
   const data = `<row><c><f>A1+1</f><v>3</v></c><c t="str"><f>T()</f><v>calculated</v></c><c t="b"><v>1</v></c>
     <c t="e"><v>#DIV/0!</v></c><c><f>B1</f></c></row>`;
 
-  expect(await readSheet(data)).toBe('3 | calculated | TRUE | #DIV/0!');
+  expect(await readSheet(data)).toBe('3 | calculated | TRUE | #DIV/0! | =B1');
 });
 
 it('formats dates by the number format of their cell', async () => {
@@ -103,24 +103,49 @@ it.each([
   ['0.999999999', '1900-01-01'],
   ['NaN', 'NaN'],
 ])('reads the date %s as %s', (value, date) => {
-  expect(numberText(value, 'date', { from1904: false })).toBe(date);
+  expect(numberText(value, formatOf('yyyy-mm-dd'), { from1904: false })).toBe(date);
 });
 
 it.each([
-  ['yyyy\\-mm\\-dd', 'date'],
-  ['mmm\\ yy', 'date'],
-  ['mmmm', 'date'],
-  ['dd/mm/yyyy\\ hh:mm', 'dateTime'],
-  ['[h]:mm:ss', 'time'],
-  ['h:mm AM/PM', 'time'],
-  ['General', undefined],
-  ['0.00', undefined],
-  ['#,##0 "days"', undefined],
-  ['[Red]0.0%', undefined],
-  ['0.00_d', undefined],
-  ['@', undefined],
-])('detects the format %s as %s', (code, format) => {
-  expect(timeFormatOf(code)).toBe(format);
+  ['General', '0.30000000000000004', '0.3'],
+  ['General', '19.990000000000002', '19.99'],
+  ['General', '12345678901234', '12345678901234'],
+  ['0.0%', '0.475', '47.5%'],
+  ['0%', '0.07', '7%'],
+  ['00000', '42', '00042'],
+  ['000\\-00', '12345', '123-45'],
+  ['0 "kg"', '5', '5 kg'],
+  ['"No. "0', '7', 'No. 7'],
+  ['#,##0.00\\ "€"', '1234.5', '1,234.50 €'],
+  ['#,##0.00 [$€-407]', '1234.5', '1,234.50 €'],
+  ['[$-409]#,##0', '1234.5', '1,235'],
+  ['# ?/?', '1.25', '1 1/4'],
+  ['# ??/??', '0.3333', '1/3'],
+  ['0.00E+00', '12345', '1.23E+04'],
+  ['#,##0;[Red](#,##0)', '-1234', '(1,234)'],
+  ['0;-0;"none"', '0', 'none'],
+  ['[>=100]"high";"low"', '150', 'high'],
+  ['#,##0,,"M"', '5000000', '5M'],
+  ['_-* #,##0.00\\ _€_-', '12.5', '12.50'],
+  ['0.00_d', '3', '3.00'],
+  ['@', '12', '12'],
+  [';;;', '5', ''],
+  ['[h]:mm', '1.1', '26:24'],
+  ['[mm]:ss', '0.1', '144:00'],
+  ['mm:ss', '0.1', '24:00'],
+  ['h:mm AM/PM', '0.6', '14:24:00'],
+  ['hh:mm', '1.5', '12:00:00'],
+  ['yyyy\\-mm\\-dd', '45000', '2023-03-15'],
+  ['dd/mm/yyyy\\ hh:mm', '45000.5', '2023-03-15T12:00:00'],
+  ['[$-411]ggge"年"m"月"d"日"', '45000', '2023-03-15'],
+  ['mmm\\ yy', '45000', 'Mar 23'],
+  ['[$-407]mmmm yyyy', '45000', 'März 2023'],
+  ['dddd', '45000', 'Wednesday'],
+  ['yyyy', '45000', '2023'],
+  ['0[[', '5', '5'],
+  ['0'.repeat(256), '5', '5'],
+])('writes a number with the format %s as the sheet shows it', (code, value, text) => {
+  expect(numberText(value, formatOf(code), { from1904: false })).toBe(text);
 });
 
 it('removes binary rounding digits from numbers', async () => {

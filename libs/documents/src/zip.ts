@@ -4,6 +4,11 @@ import { UnreadableDocument } from './block';
 import { mostArchiveBytes, mostArchiveEntries, mostArchiveEntryBytes } from './limits';
 
 const localHeaderBytes = 30;
+const endRecordBytes = 22;
+/** Of a comment of the archive and of bytes behind it, as far as the end record is searched. */
+const longestTail = 1_000_000;
+const endSignature = Buffer.from('504b0506', 'hex');
+const entrySignature = Buffer.from('504b0102', 'hex');
 const oleSignature = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
 /**
@@ -27,7 +32,7 @@ export class Archive {
   ): Promise<Archive> {
     refuseOle(bytes, save);
     try {
-      const zip = await fromBufferPromise(bytes);
+      const zip = await fromBufferPromise(withoutSurroundings(bytes));
       if (zip.entryCount > mostArchiveEntries) {
         throw new UnreadableDocument(
           `The document has more than ${mostArchiveEntries} parts. Split it into smaller files.`,
@@ -36,22 +41,27 @@ export class Archive {
       const entries: Entry[] = [];
       for await (const entry of zip.eachEntry()) entries.push(entry);
       refuseBombs(entries, mostBytes);
-      return new Archive(zip, new Map(entries.map((entry) => [entry.fileName, entry])), mostBytes);
+      return new Archive(zip, new Map(entries.map((entry) => [keyOf(entry.fileName), entry])), mostBytes);
     } catch (error) {
       throw asUnreadable(error, save);
     }
   }
 
+  /** Bytes that may still be read, for archives within this one. */
+  get remainingBytes(): number {
+    return this.mostBytes - this.unpacked;
+  }
+
   names(): string[] {
-    return [...this.entries.keys()];
+    return Array.from(this.entries.values(), ({ fileName }) => fileName);
   }
 
   has(name: string): boolean {
-    return this.entries.has(name);
+    return this.entries.has(keyOf(name));
   }
 
   async read(name: string): Promise<Buffer> {
-    const entry = this.entries.get(name);
+    const entry = this.entries.get(keyOf(name));
     if (!entry) throw damaged(`it lacks its part ${name}`);
     if (entry.isEncrypted()) throw new UnreadableDocument(protectedByPassword);
     try {
@@ -81,6 +91,39 @@ export function isOther(expected: string): UnreadableDocument {
   );
 }
 
+/**
+ * Bytes from the first local header to the end of the archive. Others before and after it, as mail gateways and
+ * self-extracting archives add, do not concern Word and `unzip`.
+ */
+function withoutSurroundings(bytes: Buffer): Buffer {
+  const least = Math.max(0, bytes.length - endRecordBytes - longestTail);
+  for (
+    let at = bytes.lastIndexOf(endSignature);
+    at >= least;
+    at = at > 0 ? bytes.lastIndexOf(endSignature, at - 1) : -1
+  ) {
+    const end = at + endRecordBytes;
+    if (end > bytes.length) continue;
+    const size = bytes.readUInt32LE(at + 12);
+    const start = at - size - bytes.readUInt32LE(at + 16);
+    const isZip64 = bytes.readUInt32LE(at + 16) === 0xffffffff;
+    const commentEnd = end + bytes.readUInt16LE(at + 20);
+    const isWhole = commentEnd <= bytes.length;
+    if (isZip64) return isWhole ? bytes.subarray(0, commentEnd) : bytes;
+    if (start < 0 || !startsWith(bytes, at - size, size > 0 ? entrySignature : endSignature)) continue;
+    const archive = bytes.subarray(start, isWhole ? commentEnd : end);
+    if (isWhole) return archive;
+    const withoutComment = Buffer.from(archive);
+    withoutComment.writeUInt16LE(0, withoutComment.length - 2);
+    return withoutComment;
+  }
+  return bytes;
+}
+
+function startsWith(bytes: Buffer, at: number, signature: Buffer): boolean {
+  return bytes.subarray(at, at + signature.length).equals(signature);
+}
+
 /** OLE compound file: either an encrypted OOXML document or a legacy Office document. */
 function refuseOle(bytes: Buffer, save: string): void {
   if (!bytes.subarray(0, oleSignature.length).equals(oleSignature)) return;
@@ -95,6 +138,11 @@ function tooLarge(mostBytes: number): UnreadableDocument {
     `The document unpacks to more than ${mostBytes / 1e6} MB, ` +
       `or a part of it to more than ${mostArchiveEntryBytes / 1e6} MB. Split it into smaller files.`,
   );
+}
+
+/** Names of parts of Office documents differ in more than upper and lower case. */
+function keyOf(name: string): string {
+  return name.toLowerCase();
 }
 
 function refuseBombs(entries: Entry[], mostBytes: number): void {
