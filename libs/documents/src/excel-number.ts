@@ -102,6 +102,11 @@ export function numberText(
   return iso === 'date' && rest === 0 ? date : `${date}T${clock(rest)}`;
 }
 
+/** Text of a number without a format. */
+export function generalNumber(value: string): string {
+  return numberText(value, undefined, { from1904: false });
+}
+
 /** Text of a number in a document that is no workbook, as in the data of a chart. */
 export function formattedNumber(value: string, code: string): string {
   return numberText(value, formatOf(code), { from1904: false });
