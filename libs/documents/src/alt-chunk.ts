@@ -10,7 +10,7 @@ import type { Archive } from './zip';
 /** Word documents within Word documents. */
 const deepestChunk = 3;
 
-type ReadWord = (bytes: Buffer, within: { depth: number; mostBytes: number }) => Promise<Block[]>;
+type ReadWord = (bytes: Buffer, place: { depth: number; within: Archive }) => Promise<Block[]>;
 
 /**
  * Documents that a Word document imports where it refers to them, by the ids of their relations: HTML, MHTML, text, RTF
@@ -28,7 +28,7 @@ export async function importedBlocks(
     const isWord = bytes.toString('latin1', 0, 2) === 'PK';
     if (!isWord) read.set(id, await textBlocks(bytes, extname(target).toLowerCase()));
     else if (depth < deepestChunk) {
-      read.set(id, await readWord(bytes, { depth: depth + 1, mostBytes: archive.remainingBytes }));
+      read.set(id, await readWord(bytes, { depth: depth + 1, within: archive }));
     }
   }
   return read;

@@ -18,8 +18,8 @@ export async function parseDocx(bytes: Buffer): Promise<Block[]> {
   return readWord(bytes, { depth: 0 });
 }
 
-async function readWord(bytes: Buffer, { depth, mostBytes }: { depth: number; mostBytes?: number }): Promise<Block[]> {
-  const archive = await Archive.open(bytes, { save: 'Word document (.docx)', mostBytes });
+async function readWord(bytes: Buffer, { depth, within }: { depth: number; within?: Archive }): Promise<Block[]> {
+  const archive = await Archive.open(bytes, { save: 'Word document (.docx)', within });
   const main = await mainPart(archive, 'word/document.xml');
   if (!archive.has(main)) throw damaged('it lacks its main document');
   const relations = await relationsOf(archive, main);

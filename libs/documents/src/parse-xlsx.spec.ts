@@ -3,29 +3,49 @@ import { mostTextCharacters } from './limits';
 import { parseXlsx } from './parse-xlsx';
 import { zipOfTexts } from './test/zip-of';
 
+/** Parts by the type of their relation. */
+type Related = Record<string, string>;
+
 interface Workbook {
-  sheets: { name: string; data: string; state?: string }[];
+  sheets: { name: string; data: string; state?: string; merges?: string[]; related?: Related }[];
+  related?: Related;
   strings?: string;
   styles?: string;
   properties?: string;
 }
 
-function workbook({ sheets, strings = '', styles = '', properties = '' }: Workbook): Buffer {
+function workbook({ sheets, strings = '', styles = '', properties = '', related = {} }: Workbook): Buffer {
   const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
   const names = sheets.map(({ name, state = 'visible' }, i) => `<sheet name="${name}" state="${state}" r:id="s${i}"/>`);
   const relations = sheets.map(
     (_, i) => `<Relationship Id="s${i}" Type="${type}/worksheet" Target="sheets/${i}.xml"/>`,
   );
+  const relationsTo = (types: Related, folder: string) =>
+    Object.keys(types).map(
+      (kind) => `<Relationship Id="${kind}" Type="${type}/${kind}" Target="/xl/${folder}/${kind}.xml"/>`,
+    );
+  const parts = (types: Related, folder: string) =>
+    Object.entries(types).map(([kind, content]): [string, string] => [`xl/${folder}/${kind}.xml`, content]);
   return zipOfTexts({
     'xl/workbook.xml': `<workbook xmlns:r="${type}">${properties}<sheets>${names.join('')}</sheets></workbook>`,
-    'xl/_rels/workbook.xml.rels': `<Relationships>${relations.join('')}
+    'xl/_rels/workbook.xml.rels': `<Relationships>${[...relations, ...relationsTo(related, 'w')].join('')}
       <Relationship Id="a" Type="${type}/sharedStrings" Target="/xl/strings.xml"/>
       <Relationship Id="b" Type="${type}/styles" Target="styles.xml"/></Relationships>`,
     'xl/strings.xml': `<sst>${strings}</sst>`,
     'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`,
     ...Object.fromEntries(
-      sheets.map(({ data }, i) => [`xl/sheets/${i}.xml`, `<worksheet><sheetData>${data}</sheetData></worksheet>`]),
+      sheets.flatMap(({ data, merges = [], related: own = {} }, i) => [
+        [
+          `xl/sheets/${i}.xml`,
+          `<worksheet><sheetData>${data}</sheetData><mergeCells>${merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells></worksheet>`,
+        ],
+        [`xl/sheets/_rels/${i}.xml.rels`, `<Relationships>${relationsTo(own, `${i}`).join('')}</Relationships>`],
+        ...parts(own, `${i}`),
+      ]),
     ),
+    ...Object.fromEntries(parts(related, 'w')),
+    'xl/0/_rels/drawing.xml.rels': `<Relationships><Relationship Id="c" Type="${type}/chart" Target="/xl/chart.xml"/></Relationships>`,
+    'xl/chart.xml': '<c:chart><c:title><a:t>Landed</a:t></c:title></c:chart>',
   });
 }
 
@@ -172,6 +192,121 @@ it('refuses too much text from shared strings', async () => {
   const rows = '<row><c t="s"><v>0</v></c></row>'.repeat(mostTextCharacters / 1_000_000 + 1);
 
   await expect(readSheet(rows, { strings })).rejects.toThrow(/more than 200 million characters/);
+});
+
+describe('merged cells', () => {
+  const readMerged = async (merges: string[], ...rows: string[][]) => {
+    const data = rows.map(
+      (cells, y) =>
+        `<row r="${y + 1}">${cells.map((value, x) => (value ? text(`${columnName(x + 1)}${y + 1}`, value) : '')).join('')}</row>`,
+    );
+    return (await read({ sheets: [{ name: 'S', data: data.join(''), merges }] }))[1]?.text;
+  };
+
+  it('repeats a merged header over its columns, and a merged label in its rows', async () => {
+    const rows = [
+      ['Item', 'Direct costs', ''],
+      ['', '2025', '2026'],
+      ['Rope', '10', '12'],
+      ['', '11', '13'],
+    ];
+
+    expect(await readMerged(['B1:C1', 'A1:A2', 'A3:A4'], ...rows)).toBe(
+      'Item | Direct costs | Direct costs\nItem | 2025 | 2026\nRope | 10 | 12\nRope | 11 | 13',
+    );
+  });
+
+  it('does not repeat a title over a whole table, nor widen the table', async () => {
+    const rows = [
+      ['Costs', '', '', ''],
+      ['a', 'b', 'c', 'd'],
+      ['e', 'f', 'g', 'h'],
+    ];
+
+    expect(await readMerged(['A1:D1', 'D3:ZZ900', 'B2', 'x:y', 'A7:B9'], ...rows)).toBe(
+      'Costs |  |  |\na | b | c | d\ne | f | g | h',
+    );
+  });
+
+  it('bounds the cells that merges fill', async () => {
+    const data = Array.from(
+      { length: 3_000 },
+      (_, i) => `<row>${text('A1', 'x')}${i === 0 ? text('ALL1', 'y') : ''}</row>`,
+    );
+    const merges = Array.from({ length: 20_000 }, () => 'A1:XFD1048576');
+
+    const [, table] = await read({ sheets: [{ name: 'S', data: data.join(''), merges }] });
+
+    expect(table!.text.split('\n')).toHaveLength(3_000);
+  });
+});
+
+it('formats numbers and texts by built-in formats and by those of the workbook', async () => {
+  const styles = `<numFmts><numFmt numFmtId="164" formatCode="00000"/><numFmt numFmtId="165" formatCode="&quot;No. &quot;@"/></numFmts>
+    <cellXfs>${[10, 4, 12, 11, 164, 165, 46, 37].map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs>`;
+  const number = (style: number, value: string) => `<c s="${style}"><v>${value}</v></c>`;
+  const data = [
+    ...[number(0, '0.475'), number(1, '1234.5'), number(2, '1.25'), number(3, '12345'), number(4, '42')],
+    '<c s="5" t="inlineStr"><is><t>seven</t></is></c>',
+    ...[number(6, '1.1'), number(7, '-1234')],
+  ];
+
+  expect(await readSheet(`<row>${data.join('')}</row>`, { styles })).toBe(
+    '47.50% | 1,234.50 | 1 1/4 | 1.23E+04 | 00042 | No. seven | 26:24:00 | (1,234)',
+  );
+});
+
+it('shifts dates that are not whole to the first day of the workbook', async () => {
+  const styles = `<numFmts><numFmt numFmtId="164" formatCode="mmm yyyy"/></numFmts><cellXfs><xf numFmtId="164"/></cellXfs>`;
+  const sheets = [{ name: 'S', data: '<row><c s="0"><v>43538</v></c></row>' }];
+
+  expect((await read({ sheets, styles, properties: '<workbookPr date1904="1"/>' }))[1]!.text).toBe('Mar 2023');
+});
+
+it('reads text boxes, alternative texts and charts below the cells of their sheet', async () => {
+  const anchor = (content: string) => `<xdr:twoCellAnchor>${content}</xdr:twoCellAnchor>`;
+  const box = (content: string) =>
+    `<xdr:sp><xdr:txBody><a:p><a:r><a:t>${content}</a:t></a:r></a:p></xdr:txBody></xdr:sp>`;
+  const drawing =
+    anchor(box('Fees double')) +
+    anchor(`<xdr:grpSp>${box('in a group')}</xdr:grpSp>`) +
+    anchor('<xdr:pic><xdr:nvPicPr><xdr:cNvPr descr="A crane"/></xdr:nvPicPr></xdr:pic>') +
+    anchor('<xdr:graphicFrame><c:chart r:id="c"/></xdr:graphicFrame>') +
+    anchor(
+      `<mc:AlternateContent><mc:Choice>${box('either')}</mc:Choice><mc:Fallback>${box('either')}</mc:Fallback></mc:AlternateContent>`,
+    );
+  const related = { drawing: `<xdr:wsDr>${drawing}</xdr:wsDr>` };
+
+  expect((await read({ sheets: [{ name: 'S', data: '', related }] })).map((block) => block.text)).toEqual([
+    'S',
+    'Fees double',
+    'in a group',
+    'A crane',
+    'Landed',
+    'either',
+  ]);
+});
+
+it('reads notes and threaded comments with their authors and cells, each once', async () => {
+  const note = (ref: string, author: number, content: string) =>
+    `<comment ref="${ref}" authorId="${author}"><text><r><t>${content}</t></r></text></comment>`;
+  const related = {
+    comments: `<comments><authors><author>Ann</author><author>tc={1}</author></authors><commentList>
+      ${note('B2', 0, 'Ann:\nReserved')}${note('C3', 1, 'Your version of Excel')}</commentList></comments>`,
+    threadedComment:
+      '<ThreadedComments><threadedComment ref="C3" personId="{P}"><text>Why?</text></threadedComment>' +
+      '<threadedComment ref="C3" personId="{Q}"><text>Because.</text></threadedComment></ThreadedComments>',
+  };
+  const sheets = [{ name: 'S', data: `<row>${text('A1', 'a')}</row>`, related }];
+  const person = '<personList><person id="{P}" displayName="Bea"/></personList>';
+
+  expect((await read({ sheets, related: { person } })).map((block) => block.text)).toEqual([
+    'S',
+    'a',
+    'Comment by Ann on B2: Reserved',
+    'Comment by Bea on C3: Why?',
+    'Comment on C3: Because.',
+  ]);
 });
 
 it('refuses other Office documents', async () => {

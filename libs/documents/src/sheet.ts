@@ -12,6 +12,8 @@ const mostTitledColumns = 3;
 
 interface Row {
   number: number;
+  /** Number of equal rows from here on. */
+  times: number;
   cells: Map<number, string>;
 }
 
@@ -70,7 +72,7 @@ export class Sheets {
         `The spreadsheet has more than ${mostTextCharacters / 1e6} million characters or ${mostCells / 1e6} million cells. Split it into smaller files.`,
       );
     }
-    for (let i = 0; i < times; i++) rows.push({ number: number + i, cells: filled });
+    rows.push({ number, times, cells: filled });
   }
 
   blocks(): Block[] {
@@ -88,11 +90,12 @@ export class Sheets {
   /** A text across all of many columns is that of a title, which is not repeated. */
   private fillMerged({ rows, columns, merges }: Sheet): void {
     const used = inOrder(columns);
-    const [first = 0, last = 0] = [used[0], used.at(-1)];
+    const [leftmost = 0, rightmost = 0] = [used[0], used.at(-1)];
     for (const { top, left, bottom, right } of merges) {
-      const start = firstAtLeast(rows.length, (i) => rows[i]!.number >= top);
-      const text = rows[start]?.number === top ? rows[start].cells.get(left) : undefined;
-      const isTitle = left <= first && right >= last && used.length > mostTitledColumns;
+      const start = firstAtLeast(rows.length, (i) => rows[i]!.number + rows[i]!.times > top);
+      const first = rows[start];
+      const text = first && first.number <= top ? first.cells.get(left) : undefined;
+      const isTitle = left <= leftmost && right >= rightmost && used.length > mostTitledColumns;
       if (text === undefined || isTitle) continue;
       const from = firstAtLeast(used.length, (i) => used[i]! >= left);
       for (let i = start; i < rows.length && rows[i]!.number <= bottom; i++) {
@@ -120,12 +123,14 @@ function firstAtLeast(length: number, isFarEnough: (index: number) => boolean): 
 }
 
 function rowsOf({ rows, columns }: Sheet): string[][] {
-  const filled = rows.reduce((sum, { cells }) => sum + cells.size, 0);
-  const positions = rows.length * columns.size;
-  if (positions > maxPositions && positions > filled * maxPositionsPerCell)
-    return rows.map(({ cells }) => inOrder(cells.keys()).map((column) => cells.get(column)!));
+  const filled = rows.reduce((sum, { cells, times }) => sum + cells.size * times, 0);
+  const positions = rows.reduce((sum, { times }) => sum + times, 0) * columns.size;
+  const isSparse = positions > maxPositions && positions > filled * maxPositionsPerCell;
   const all = inOrder(columns);
-  return rows.map(({ cells }) => all.map((column) => cells.get(column) ?? ''));
+  return rows.flatMap(({ cells, times }) => {
+    const shown = isSparse ? inOrder(cells.keys()) : all;
+    return new Array<string[]>(times).fill(shown.map((column) => cells.get(column) ?? ''));
+  });
 }
 
 function inOrder(columns: Iterable<number>): number[] {

@@ -15,7 +15,9 @@ const skipped = new Set(
     'rt rubyPr bookmarkStart bookmarkEnd footnoteRef endnoteRef annotationRef'
   ).split(' '),
 );
-const bodyElements = new Set(['p', 'tbl', 'altChunk', 'AlternateContent', 'del', 'moveFrom', 'sdtPr']);
+const bodyElements = new Set(
+  'p tbl altChunk AlternateContent commentRangeStart commentRangeEnd del moveFrom sdtPr'.split(' '),
+);
 const pageFields = /^\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b/i;
 const longestSpan = 100;
 /** Limit of empty cells that spans add to a document: a short table could ask for any number. */

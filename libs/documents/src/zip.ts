@@ -7,6 +7,8 @@ const localHeaderBytes = 30;
 const endRecordBytes = 22;
 /** Of a comment of the archive and of bytes behind it, as far as the end record is searched. */
 const longestTail = 1_000_000;
+/** In place of an offset that a ZIP64 record has. */
+const unknownOffset = 0xffff_ffff;
 const endSignature = Buffer.from('504b0506', 'hex');
 const entrySignature = Buffer.from('504b0102', 'hex');
 const oleSignature = Buffer.from('d0cf11e0a1b11ae1', 'hex');
@@ -23,12 +25,16 @@ export class Archive {
     private readonly zip: ZipFile,
     private readonly entries: ReadonlyMap<string, Entry>,
     private readonly mostBytes: number,
+    private readonly within: Archive | undefined,
   ) {}
 
-  /** @param save format that the error for legacy or incomplete documents recommends ("save it as ..."). */
+  /**
+   * @param save format that the error for legacy or incomplete documents recommends ("save it as ...").
+   * @param within archive that has this one as a part; the bytes of both count together
+   */
   static async open(
     bytes: Buffer,
-    { save, mostBytes = mostArchiveBytes }: { save: string; mostBytes?: number },
+    { save, mostBytes = mostArchiveBytes, within }: { save: string; mostBytes?: number; within?: Archive },
   ): Promise<Archive> {
     refuseOle(bytes, save);
     try {
@@ -41,15 +47,10 @@ export class Archive {
       const entries: Entry[] = [];
       for await (const entry of zip.eachEntry()) entries.push(entry);
       refuseBombs(entries, mostBytes);
-      return new Archive(zip, new Map(entries.map((entry) => [keyOf(entry.fileName), entry])), mostBytes);
+      return new Archive(zip, new Map(entries.map((entry) => [keyOf(entry.fileName), entry])), mostBytes, within);
     } catch (error) {
       throw asUnreadable(error, save);
     }
-  }
-
-  /** Bytes that may still be read, for archives within this one. */
-  get remainingBytes(): number {
-    return this.mostBytes - this.unpacked;
   }
 
   names(): string[] {
@@ -68,13 +69,18 @@ export class Archive {
       const parts: Buffer[] = [];
       for await (const part of await this.zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
       const content = Buffer.concat(parts);
-      this.unpacked += content.length;
-      if (this.unpacked > this.mostBytes) throw tooLarge(this.mostBytes);
+      this.count(content.length);
       if (crc32(content) !== entry.crc32) throw damaged(`the checksum of its part ${name} is wrong`);
       return content;
     } catch (error) {
       throw asUnreadable(error);
     }
+  }
+
+  private count(bytes: number): void {
+    this.unpacked += bytes;
+    if (this.unpacked > this.mostBytes) throw tooLarge(this.mostBytes);
+    this.within?.count(bytes);
   }
 }
 
@@ -92,27 +98,21 @@ export function isOther(expected: string): UnreadableDocument {
 }
 
 /**
- * Bytes from the first local header to the end of the archive. Others before and after it, as mail gateways and
- * self-extracting archives add, do not concern Word and `unzip`.
+ * Bytes from the first local header to the end record, without a comment. Others before and after it, as mail gateways
+ * and self-extracting archives add, do not concern Word and `unzip`.
  */
 function withoutSurroundings(bytes: Buffer): Buffer {
   const least = Math.max(0, bytes.length - endRecordBytes - longestTail);
-  for (
-    let at = bytes.lastIndexOf(endSignature);
-    at >= least;
-    at = at > 0 ? bytes.lastIndexOf(endSignature, at - 1) : -1
-  ) {
+  for (let at = lastEnd(bytes, bytes.length); at >= least; at = lastEnd(bytes, at - 1)) {
     const end = at + endRecordBytes;
     if (end > bytes.length) continue;
-    const size = bytes.readUInt32LE(at + 12);
-    const start = at - size - bytes.readUInt32LE(at + 16);
-    const isZip64 = bytes.readUInt32LE(at + 16) === 0xffffffff;
-    const commentEnd = end + bytes.readUInt16LE(at + 20);
-    const isWhole = commentEnd <= bytes.length;
-    if (isZip64) return isWhole ? bytes.subarray(0, commentEnd) : bytes;
-    if (start < 0 || !startsWith(bytes, at - size, size > 0 ? entrySignature : endSignature)) continue;
-    const archive = bytes.subarray(start, isWhole ? commentEnd : end);
-    if (isWhole) return archive;
+    const [size, offset] = [bytes.readUInt32LE(at + 12), bytes.readUInt32LE(at + 16)];
+    const isZip64 = offset === unknownOffset;
+    const start = isZip64 ? 0 : at - size - offset;
+    if (start < 0 || size === 0) continue;
+    if (!isZip64 && !bytes.subarray(at - size, at - size + 4).equals(entrySignature)) continue;
+    const archive = bytes.subarray(start, end);
+    if (archive.readUInt16LE(archive.length - 2) === 0) return archive;
     const withoutComment = Buffer.from(archive);
     withoutComment.writeUInt16LE(0, withoutComment.length - 2);
     return withoutComment;
@@ -120,8 +120,8 @@ function withoutSurroundings(bytes: Buffer): Buffer {
   return bytes;
 }
 
-function startsWith(bytes: Buffer, at: number, signature: Buffer): boolean {
-  return bytes.subarray(at, at + signature.length).equals(signature);
+function lastEnd(bytes: Buffer, before: number): number {
+  return before < 0 ? -1 : bytes.lastIndexOf(endSignature, before);
 }
 
 /** OLE compound file: either an encrypted OOXML document or a legacy Office document. */
