@@ -13,8 +13,8 @@ const deepestChunk = 3;
 type ReadWord = (bytes: Buffer, place: { depth: number; within: Archive }) => Promise<Block[]>;
 
 /**
- * Documents that a Word document imports where it refers to them, by the ids of their relations: HTML, MHTML, text, RTF
- * and Word. Word itself shows no others.
+ * Documents that a Word document imports where it first refers to them, by the ids of their relations: HTML, MHTML,
+ * text, RTF and Word. Word itself shows no others.
  */
 export async function importedBlocks(
   archive: Archive,
@@ -22,8 +22,10 @@ export async function importedBlocks(
   { depth, readWord }: { depth: number; readWord: ReadWord },
 ): Promise<Map<string, Block[]>> {
   const read = new Map<string, Block[]>();
+  const targets = new Set<string>();
   for (const { id, type, target } of relations) {
-    if (type !== 'aFChunk' || !archive.has(target)) continue;
+    if (type !== 'aFChunk' || !archive.has(target) || targets.has(target)) continue;
+    targets.add(target);
     const bytes = await archive.read(target);
     const isWord = bytes.toString('latin1', 0, 2) === 'PK';
     if (!isWord) read.set(id, await textBlocks(bytes, extname(target).toLowerCase()));
