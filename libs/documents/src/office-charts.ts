@@ -8,7 +8,7 @@ import { scanXml, type XmlListener } from './xml-tree';
 type Points = Map<number, string>;
 
 interface Series {
-  /** Of the data of newer charts, to which the name of a series refers. */
+  /** Id of the data in newer charts, to which the name of a series refers. */
   id?: string;
   name: string;
   /** Levels of categories, innermost first. */

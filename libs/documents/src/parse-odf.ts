@@ -253,7 +253,7 @@ class OdfReader {
           this.writer.write(block);
         return;
       case 'title':
-        // Of a drawing; that of a chart has paragraphs.
+        // The title of a chart has paragraphs, that of a drawing has none.
         if (childElements(element).length > 0) return this.readAll(element);
         return this.writer.write({ type: 'paragraph', text: textOf(element) });
       case 'desc':

@@ -21,7 +21,9 @@ function pptx(slides: Slide[], authors: Record<string, string> = {}): Buffer {
       `ppt/slides/_rels/slide${i}.xml.rels`,
       `<Relationships>${notes === undefined ? '' : relation('n', 'notesSlide', `../notes/n${i}.xml`)}
         ${relation('d', 'diagramData', `../diagrams/d${i}.xml`)}
-        ${Object.entries(more).map(([id, [kind]]) => relation(id, kind, `../more/${i}${id}.xml`))}</Relationships>`,
+        ${Object.entries(more)
+          .map(([id, [kind]]) => relation(id, kind, `../more/${i}${id}.xml`))
+          .join('')}</Relationships>`,
     ],
     ...Object.entries(more).map(([id, [, content]]): [string, string] => [`ppt/more/${i}${id}.xml`, content]),
     [`ppt/notes/n${i}.xml`, `<p:notes>${tree(notes ?? '')}</p:notes>`],

@@ -1,7 +1,7 @@
 import type { Block } from './block';
 import { commentBlock } from './office-comments';
 import type { Relation } from './office-relations';
-import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
+import { childElements, descendants, parseXml, scanTrees, textOf, type XmlElement } from './xml-tree';
 import type { Archive } from './zip';
 
 /** Notes and threaded comments of a sheet, with the addresses of their cells. */
@@ -18,15 +18,18 @@ export async function sheetComments(archive: Archive, own: Relation[], ofWorkboo
   const threaded = new Set(threads.map(({ attributes }) => attributes['ref']));
 
   const notes: Block[] = [];
-  for (const tree of await readAll(own, 'comments')) {
-    const authors = childElements(elementAt(tree, 'authors'), 'author').map(textOf);
-    for (const note of childElements(elementAt(tree, 'commentList'), 'comment')) {
-      const { ref, authorId } = note.attributes;
-      // A copy for older programs, which tells them to update.
-      if (ref !== undefined && threaded.has(ref)) continue;
-      const author = authors[Number(authorId)] ?? '';
-      notes.push(commentBlock({ author, on: ref, text: noteText(note, author) }));
-    }
+  for (const { type, target } of own) {
+    if (type !== 'comments' || !archive.has(target)) continue;
+    const authors: string[] = [];
+    scanTrees(await archive.read(target), new Set(['author', 'comment']), (element) => {
+      const { ref, authorId } = element.attributes;
+      if (element.name === 'author') authors.push(textOf(element));
+      // A note on the cell of a thread is its copy for older programs, which tells their users to update.
+      else if (ref === undefined || !threaded.has(ref)) {
+        const author = authors[Number(authorId)] ?? '';
+        notes.push(commentBlock({ author, on: ref, text: noteText(element, author) }));
+      }
+    });
   }
   const comments = threads.map((thread) =>
     commentBlock({

@@ -1,7 +1,7 @@
 import { alternativeText, paragraphText } from './drawing-text';
 import { attributeOf, childElements, type XmlElement } from './xml-tree';
 
-/** What a drawing or an older picture of a Word document shows. */
+/** Texts of a drawing or an older picture of a Word document. */
 export interface Drawing {
   /** Contents of text boxes. */
   boxes: XmlElement[];

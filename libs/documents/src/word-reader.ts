@@ -206,8 +206,8 @@ export class WordReader {
       case 'fldChar':
         return this.readFieldMark(attributeOf(element, 'fldCharType'));
       case 'fldSimple':
-        if (this.isHidden(attributeOf(element, 'instr') ?? '')) return;
-        break;
+        if (!this.isHidden(attributeOf(element, 'instr') ?? '')) this.addAllInline(element, parts);
+        return;
       case 'footnoteReference':
       case 'endnoteReference':
         return this.addNote(`${name.replace('Reference', '')} ${attributeOf(element, 'id')}`, parts);
@@ -224,8 +224,9 @@ export class WordReader {
       case 'p':
       case 'tbl':
         return void this.after.push(name === 'txbxContent' ? element : { name, attributes: {}, children: [element] });
+      default:
+        this.addAllInline(element, parts);
     }
-    this.addAllInline(element, parts);
   }
 
   private addAllInline(parent: XmlElement | undefined, parts: string[]): void {

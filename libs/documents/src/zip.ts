@@ -5,7 +5,7 @@ import { mostArchiveBytes, mostArchiveEntries, mostArchiveEntryBytes } from './l
 
 const localHeaderBytes = 30;
 const endRecordBytes = 22;
-/** Of a comment of the archive and of bytes behind it, as far as the end record is searched. */
+/** Bytes behind the end record, the comment of the archive included, up to which it is searched. */
 const longestTail = 1_000_000;
 /** In place of an offset that a ZIP64 record has. */
 const unknownOffset = 0xffff_ffff;
