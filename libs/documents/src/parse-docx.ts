@@ -1,83 +1,108 @@
-import { convertToHtml, images } from 'mammoth';
+import { posix } from 'node:path';
+import { importedBlocks } from './alt-chunk';
 import { type Block } from './block';
-import { knownStyles, type KnownStyles, rewritten } from './docx-parts';
-import { parseHtml } from './parse-html';
-import { Archive, damaged } from './zip';
+import { commentBlock, quoted } from './office-comments';
+import { embeddedBlocks } from './office-embedded';
+import { mainPart, type Relation, relationsOf } from './office-relations';
+import { WordNumbering } from './word-numbering';
+import { WordReader } from './word-reader';
+import { WordStyles } from './word-styles';
+import { attributeOf, scanTrees, type XmlElement } from './xml-tree';
+import { Archive, damaged, isOther } from './zip';
 
-/** Style map for list levels 6 to 9: mammoth maps only the first five. */
-const deeperLists = [6, 7, 8, 9].flatMap((level) => {
-  const above = 'ul|ol > li > '.repeat(level - 1);
-  return [`p:unordered-list(${level}) => ${above}ul > li:fresh`, `p:ordered-list(${level}) => ${above}ol > li:fresh`];
-});
-
-/** Style map for the list styles of levels 2 to 5, whose numbering does not give the level. */
-const listStyles = [2, 3, 4, 5].flatMap((level) => {
-  const above = 'ul|ol > li > '.repeat(level - 1);
-  return [
-    `p[style-name='List Bullet ${level}'] => ${above}ul > li:fresh`,
-    `p[style-name='List Number ${level}'] => ${above}ol > li:fresh`,
-  ];
-});
-
-const styleMap = [
-  "p[style-name='Title'] => h1:fresh",
-  "p[style-name='Subtitle'] => h2:fresh",
-  ...['Quote', 'Intense Quote', 'Quotations', 'Block Text'].map((n) => `p[style-name='${n}'] => blockquote > p:fresh`),
-  ...['HTML Preformatted', 'Preformatted Text', 'Source Code', 'Code', 'Macro Text', 'macro'].map(
-    (name) => `p[style-name='${name}'] => pre:separator('\\n')`,
-  ),
-  ...deeperLists,
-  ...listStyles,
-];
-
-const footnoteBackLink = / ?<a href="#(?:foot|end)note-ref-[^"]*">↑<\/a>/g;
-
-/** Word documents (.docx). Footnotes follow at the end; text deleted by tracked changes is left out. */
+/**
+ * Word documents (.docx): headers, then the text with numbers as printed, footnotes, footers and comments. A header or
+ * footer that several sections have is read once. Text deleted by tracked changes is left out.
+ */
 export async function parseDocx(bytes: Buffer): Promise<Block[]> {
-  const archive = await Archive.open(bytes, { save: 'Word document (.docx)' });
-  const html = await toHtml(archive);
-  return parseHtml(html.replace(footnoteBackLink, ''));
+  return readWord(bytes, { depth: 0 });
 }
 
-async function toHtml(archive: Archive): Promise<string> {
-  try {
-    const convertImage = images.imgElement(() => Promise.resolve({ src: '' }));
-    const options = { styleMap, convertImage, transformDocument: withMissingNotes };
-    return (await convertToHtml(mammothInput(archive), options)).value;
-  } catch (error) {
-    // Mammoth says by plain errors that the document is damaged.
-    if (!(error instanceof Error) || error.constructor !== Error) throw error;
-    throw damaged(error.message);
+async function readWord(bytes: Buffer, { depth, within }: { depth: number; within?: Archive }): Promise<Block[]> {
+  const archive = await Archive.open(bytes, { save: 'Word document (.docx)', within });
+  const main = await mainPart(archive, 'word/document.xml');
+  if (!archive.has(main)) throw damaged('it lacks its main document');
+  const relations = await relationsOf(archive, main);
+  const read = async (type: string) => {
+    const related = relations.find((relation) => relation.type === type)?.target;
+    // Some programs write no relations.
+    const target = related ?? `${posix.dirname(main)}/${type}.xml`;
+    return archive.has(target) ? await archive.read(target) : undefined;
+  };
+  const styles = new WordStyles(await read('styles'));
+  const numbering = new WordNumbering(await read('numbering'), styles);
+  const notes = notesIn([await read('footnotes'), await read('endnotes')]);
+  const embedded = new Map([
+    ...(await embeddedBlocks(archive, relations)),
+    ...(await importedBlocks(archive, relations, { depth, readWord })),
+  ]);
+  const body = new WordReader({ styles, numbering, embedded, hasNote: (key) => notes.has(key) });
+  if (body.readPart(await archive.read(main)) !== 'document') throw isOther('Word document');
+  body.readNotes(notes);
+
+  const margins = new Margins(archive, styles);
+  const headers = await margins.read(relations, 'header');
+  const footers = await margins.read(relations, 'footer');
+  const comments = await read('comments');
+  return [...headers, ...body.blocks(), ...footers, ...(comments ? commentBlocks(comments, { styles, body }) : [])];
+}
+
+/** Headers and footers: sections and kinds of pages repeat most of their text. */
+class Margins {
+  private readonly seen = new Set<string>();
+
+  constructor(
+    private readonly archive: Archive,
+    private readonly styles: WordStyles,
+  ) {}
+
+  async read(relations: Relation[], type: 'header' | 'footer'): Promise<Block[]> {
+    const all: Block[] = [];
+    for (const { target } of relations.filter((relation) => relation.type === type)) {
+      if (!this.archive.has(target)) continue;
+      const embedded = await embeddedBlocks(this.archive, await relationsOf(this.archive, target));
+      const numbering = new WordNumbering(undefined, this.styles);
+      const reader = new WordReader(
+        { styles: this.styles, numbering, embedded, hasNote: () => false },
+        { pageNumbers: false },
+      );
+      reader.readPart(await this.archive.read(target));
+      for (const block of reader.blocks()) {
+        if (this.seen.has(block.text)) continue;
+        this.seen.add(block.text);
+        all.push(block.level ? { type: 'paragraph', text: block.text } : block);
+      }
+    }
+    return all;
   }
 }
 
-interface WordDocument {
-  notes: { resolve(reference: object): object | null };
+/** Notes by `footnote 1`; their separators are no notes. */
+function notesIn(parts: (Buffer | undefined)[]): Map<string, XmlElement> {
+  const notes = new Map<string, XmlElement>();
+  for (const part of parts) {
+    if (!part) continue;
+    scanTrees(part, new Set(['footnote', 'endnote']), (note) => {
+      if (!/eparator|continuationNotice/.test(attributeOf(note, 'type') ?? '')) {
+        notes.set(`${note.name} ${attributeOf(note, 'id')}`, note);
+      }
+    });
+  }
+  return notes;
 }
 
-/** A reference to a note that is missing leads to an element without a converter, which mammoth leaves out. */
-function withMissingNotes(document: WordDocument): WordDocument {
-  const { notes } = document;
-  const resolve = notes.resolve.bind(notes);
-  notes.resolve = (reference) => resolve(reference) ?? { type: 'missing' };
-  return document;
-}
-
-/**
- * Mammoth input that reads parts by name: mammoth decompresses nothing itself, so the limits of Archive and of the XML
- * scanner apply to all that it reads.
- */
-function mammothInput(archive: Archive): Parameters<typeof convertToHtml>[0] {
-  // Mammoth reads the styles before the parts that refer to them.
-  let styles: KnownStyles = { headings: new Map(), numberings: new Set() };
-  const file = {
-    exists: (name: string) => name !== 'mammoth/style-map' && archive.has(name),
-    read: async (name: string) => {
-      const part = await archive.read(name);
-      if (name.endsWith('styles.xml')) styles = knownStyles(part);
-      return rewritten(part, styles);
-    },
-  };
-  // Already opened archive, an input that mammoth's types do not declare.
-  return { file } as unknown as { buffer: Buffer };
+function commentBlocks(part: Buffer, { styles, body }: { styles: WordStyles; body: WordReader }): Block[] {
+  const blocks: Block[] = [];
+  scanTrees(part, new Set(['comment']), (comment) => {
+    const numbering = new WordNumbering(undefined, styles);
+    const reader = new WordReader({ styles, numbering, embedded: new Map(), hasNote: () => false });
+    reader.readAll(comment);
+    const text = reader
+      .blocks()
+      .map((block) => block.text)
+      .join('\n');
+    const on = quoted(body.commented.get(attributeOf(comment, 'id') ?? '') ?? '');
+    blocks.push(commentBlock({ author: attributeOf(comment, 'author'), on, text }));
+  });
+  return blocks.filter(({ text }) => text !== '');
 }

@@ -79,10 +79,83 @@ describe('a text', () => {
     ]);
   });
 
-  it('omits deleted text and comments', async () => {
+  it('omits deleted text, and reads comments last', async () => {
     const body = `<text:tracked-changes>${p('deleted')}</text:tracked-changes>${p(`a<office:annotation>${p('comment')}</office:annotation>b`)}`;
 
-    expect(await readText(body)).toEqual([{ type: 'paragraph', text: 'ab' }]);
+    expect(await readText(body)).toEqual([
+      { type: 'paragraph', text: 'ab' },
+      { type: 'paragraph', text: 'Comment: comment' },
+    ]);
+  });
+
+  it('says whose comment it is, and on what', async () => {
+    const start = `<office:annotation office:name="n"><dc:creator>Ann</dc:creator><dc:date>2025</dc:date>${p('Why?')}</office:annotation>`;
+    const body =
+      p(`a ${start}quay`) + p('<text:span>is</text:span> closed<office:annotation-end office:name="n"/> now');
+
+    expect((await readText(body)).at(-1)!.text).toBe('Comment by Ann on "quayis closed": Why?');
+  });
+
+  it('reads headers and footers of all kinds of pages once', async () => {
+    const page = (header: string, footer: string) =>
+      `<style:master-page><style:header>${p(header)}</style:header><style:footer>${p(footer)}</style:footer></style:master-page>`;
+    const pages = page('Manual', 'Page <text:page-number>7</text:page-number>') + page('Manual', 'Approved');
+    const others = {
+      'styles.xml': `<office:document-styles><office:master-styles>${pages}</office:master-styles></office:document-styles>`,
+    };
+
+    expect((await parseOdf(odf('text', p('body'), { others }))).map(({ text }) => text)).toEqual([
+      'Manual',
+      'body',
+      'Page',
+      'Approved',
+    ]);
+  });
+
+  it('numbers headings by the outline of the document', async () => {
+    const level = (number: number, attributes: string) =>
+      `<text:outline-level-style text:level="${number}" style:num-format="${number === 1 ? 'I' : '1'}" ${attributes}/>`;
+    const outline = `<text:outline-style>${level(1, 'style:num-suffix="."')}${level(2, 'text:display-levels="2"')}</text:outline-style>`;
+    const h = (number: number, text: string, more = '') =>
+      `<text:h text:outline-level="${number}" ${more}>${text}</text:h>`;
+    const body =
+      h(1, 'A') + h(2, 'B') + h(2, 'C') + h(1, 'D') + h(2, 'E') + h(1, 'F', 'text:is-list-header="true"') + h(3, 'G');
+
+    expect((await readText(body, outline)).map(({ text }) => text)).toEqual([
+      'I. A',
+      'I.1 B',
+      'I.2 C',
+      'II. D',
+      'II.1 E',
+      'F',
+      'G',
+    ]);
+  });
+
+  it('writes letters and numbers of levels above as a list prints them', async () => {
+    const styles = `<text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="1" style:num-suffix="."/>
+      <text:list-level-style-number text:level="2" style:num-format="a" style:num-prefix="(" style:num-suffix=")" text:display-levels="2"/></text:list-style>`;
+    const inner = list('', p('b'), p('c')).replace(' text:style-name=""', '');
+
+    expect(await readText(list('N', p('a') + inner), styles)).toEqual([
+      { type: 'list', text: '1. a\n  (1.a) b\n  (1.b) c' },
+    ]);
+  });
+
+  it('reads charts and alternative texts of drawings', async () => {
+    const chart = `<chart:chart><chart:title>${p('Landed')}</chart:title><table:table><table:table-row><table:table-cell>${p('May')}</table:table-cell></table:table-row></table:table></chart:chart>`;
+    const others = {
+      'Object 1/content.xml': `<office:document-content><office:body><office:chart>${chart}</office:chart></office:body></office:document-content>`,
+    };
+    const frame = '<draw:frame><draw:object xlink:href="./Object 1"/><svg:desc>A quay</svg:desc></draw:frame>';
+    const gone = '<draw:frame><draw:object xlink:href="./Object 2"/></draw:frame>';
+
+    expect((await parseOdf(odf('text', p(`a${frame}${gone}`), { others }))).map(({ text }) => text)).toEqual([
+      'a',
+      'Landed',
+      'May',
+      'A quay',
+    ]);
   });
 
   it('keeps every word of sections, indexes and nested tables', async () => {
@@ -112,6 +185,35 @@ describe('a spreadsheet', () => {
     expect((await readSheets(sheet(row(cells))))[1]).toMatchObject({ text: '2025-03-01 | 1.5 | 50 %' });
   });
 
+  it('shows numbers as the sheet does where it says more than the value', async () => {
+    const float = (value: string, shown: string) => cell(shown, `office:value-type="float" office:value="${value}"`);
+    const cells = [
+      ['42', '00042'],
+      ['5', '5 kg'],
+      ['1.25', '1 1/4'],
+      ['0.30000000000000004', '0,3'],
+      ['1234.5', '1.234,50'],
+    ];
+
+    expect((await readSheets(sheet(row(cells.map(([value, shown]) => float(value!, shown!)).join('')))))[1]!.text).toBe(
+      '00042 | 5 kg | 1 1/4 | 0.3 | 1234.5',
+    );
+  });
+
+  it('repeats merged cells, and reads comments, shapes and charts below the cells', async () => {
+    const comment = `<office:annotation><dc:creator>Ann</dc:creator>${p('Why?')}</office:annotation>`;
+    const rows =
+      row(cell('Item') + cell('Costs', 'table:number-columns-spanned="2"') + '<table:covered-table-cell/>') +
+      row(cell('') + cell('2025') + cell('2026').replace('>', `>${comment}`));
+    const shapes = `<table:shapes><draw:custom-shape>${p('Fees double')}</draw:custom-shape></table:shapes>`;
+
+    expect((await readSheets(sheet(shapes + rows))).slice(1).map(({ text }) => text)).toEqual([
+      'Item | Costs | Costs\n| 2025 | 2026',
+      'Fees double',
+      'Comment by Ann on C2: Why?',
+    ]);
+  });
+
   it('expands repeated cells and rows of a spreadsheet, and skips empty ones that fill the sheet', async () => {
     const rows =
       row(cell('a', 'table:number-columns-repeated="2"'), 'table:number-rows-repeated="2"') +
@@ -126,6 +228,20 @@ describe('a spreadsheet', () => {
 
     await expect(readSheets(sheet(rows))).rejects.toThrow(/10 million cells/);
   });
+});
+
+it('reads the notes of slides, but not the fields around them', async () => {
+  const frame = (text: string, kind = '') =>
+    `<draw:frame ${kind && `presentation:class="${kind}"`}><draw:text-box>${p(text)}</draw:text-box></draw:frame>`;
+  const notes = ['', 'notes', 'header', 'page-number'].map((kind) => frame(`note ${kind}`, kind));
+  const page = `<draw:page>${frame('Knots', 'title')}${frame('text')}<presentation:notes>${notes.join('')}</presentation:notes></draw:page>`;
+
+  expect((await parseOdf(odf('presentation', page))).map(({ text }) => text)).toEqual([
+    'Knots',
+    'text',
+    'note',
+    'note notes',
+  ]);
 });
 
 it.each<[string, Buffer, RegExp]>([

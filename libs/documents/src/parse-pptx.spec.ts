@@ -7,28 +7,38 @@ interface Slide {
   shapes: string;
   notes?: string;
   diagram?: string;
+  /** More parts by the ids of their relations. */
+  parts?: Record<string, [type: string, content: string]>;
 }
 
-function pptx(slides: Slide[]): Buffer {
+function pptx(slides: Slide[], authors: Record<string, string> = {}): Buffer {
   const tree = (shapes: string) => `<p:cSld><p:spTree>${shapes}</p:spTree></p:cSld>`;
   const relation = (id: string, kind: string, target: string) =>
     `<Relationship Id="${id}" Type="${type}/${kind}" Target="${target}"/>`;
-  const parts = slides.flatMap(({ shapes, notes, diagram }, i): [string, string][] => [
+  const parts = slides.flatMap(({ shapes, notes, diagram, parts: more = {} }, i): [string, string][] => [
     [`ppt/slides/slide${i}.xml`, `<p:sld>${tree(shapes)}</p:sld>`],
     [
       `ppt/slides/_rels/slide${i}.xml.rels`,
       `<Relationships>${notes === undefined ? '' : relation('n', 'notesSlide', `../notes/n${i}.xml`)}
-        ${relation('d', 'diagramData', `../diagrams/d${i}.xml`)}</Relationships>`,
+        ${relation('d', 'diagramData', `../diagrams/d${i}.xml`)}
+        ${Object.entries(more)
+          .map(([id, [kind]]) => relation(id, kind, `../more/${i}${id}.xml`))
+          .join('')}</Relationships>`,
     ],
+    ...Object.entries(more).map(([id, [, content]]): [string, string] => [`ppt/more/${i}${id}.xml`, content]),
     [`ppt/notes/n${i}.xml`, `<p:notes>${tree(notes ?? '')}</p:notes>`],
     [`ppt/diagrams/d${i}.xml`, `<dgm:dataModel>${diagram ?? ''}</dgm:dataModel>`],
   ]);
   const ids = slides.map((_, i) => `<p:sldId id="${256 + i}" r:id="s${i}"/>`).toReversed();
-  const relations = slides.map((_, i) => relation(`s${i}`, 'slide', `slides/slide${i}.xml`));
+  const relations = [
+    ...slides.map((_, i) => relation(`s${i}`, 'slide', `slides/slide${i}.xml`)),
+    ...Object.keys(authors).map((kind) => relation(kind, kind, `${kind}.xml`)),
+  ];
   return zipOfTexts({
     'ppt/presentation.xml': `<p:presentation><p:sldIdLst>${ids.join('')}</p:sldIdLst></p:presentation>`,
     'ppt/_rels/presentation.xml.rels': `<Relationships>${relations.join('')}</Relationships>`,
     ...Object.fromEntries(parts),
+    ...Object.fromEntries(Object.entries(authors).map(([kind, content]) => [`ppt/${kind}.xml`, content])),
   });
 }
 
@@ -114,10 +124,66 @@ it('reads formulas once, in one line', async () => {
   expect(blocks.map(({ text }) => text)).toEqual(['Energy is E=mc^2.', 'And 1/2kg of it', 'x\nold']);
 });
 
-it('leaves out placeholders repeated on every slide', async () => {
+it('leaves out dates and numbers of slides, and reads a footer once', async () => {
   const repeated = ['dt', 'ftr', 'sldNum'].map((kind) => shape(`<p:ph type="${kind}"/>`, p(kind)));
+  const slide = { shapes: repeated.join('') + shape('', p('own')) };
 
-  expect(await readSlide({ shapes: repeated.join('') + shape('', p('own')) })).toHaveLength(1);
+  expect(await parsePptx(pptx([slide, slide]))).toEqual([
+    { type: 'paragraph', text: 'ftr', pageNumber: 1 },
+    { type: 'paragraph', text: 'own', pageNumber: 1 },
+    { type: 'paragraph', text: 'own', pageNumber: 2 },
+  ]);
+});
+
+it('reads charts, and alternative texts of pictures that are not decorative', async () => {
+  const picture = (properties: string) => `<p:pic><p:nvPicPr>${properties}</p:nvPicPr></p:pic>`;
+  const shapes =
+    picture('<p:cNvPr descr="Two cranes"/>') +
+    picture('<p:cNvPr descr="Line"><a:ext><adec:decorative val="1"/></a:ext></p:cNvPr>') +
+    picture('<p:cNvPr descr="C:\\\\quay.jpg"/>') +
+    picture('<p:cNvPr descr=" " title="A lighthouse"/>') +
+    '<p:graphicFrame><c:chart r:id="c"/></p:graphicFrame>';
+
+  const chart = '<c:chart><c:title><a:t>Landed</a:t></c:title></c:chart>';
+
+  expect((await readSlide({ shapes, parts: { c: ['chart', chart] } })).map(({ text }) => text)).toEqual([
+    'Two cranes',
+    'A lighthouse',
+    'Landed',
+  ]);
+});
+
+it.each([
+  ['arabicPeriod', '1. x'],
+  ['arabicParenR', '1) x'],
+  ['alphaLcParenBoth', '(a) x'],
+  ['alphaUcPeriod', 'A. x'],
+  ['romanLcPeriod', 'i. x'],
+  ['arabicPlain', '1 x'],
+])('writes the automatic number %s as it is printed', async (type, text) => {
+  expect(
+    (await readSlide({ shapes: shape('', p('x', `<a:pPr><a:buAutoNum type="${type}"/></a:pPr>`)) }))[0]!.text,
+  ).toBe(text);
+});
+
+it('reads older and newer comments and replies with their authors', async () => {
+  const body = (text: string) => `<p:txBody>${p(text)}</p:txBody>`;
+  const older = '<p:cmLst><p:cm authorId="0"><p:text>Too long</p:text></p:cm></p:cmLst>';
+  const newer = `<p:cmLst><p:cm authorId="{B}">${body('Cut it')}<p:replyLst><p:reply authorId="0">${body('Done')}</p:reply></p:replyLst></p:cm></p:cmLst>`;
+
+  const blocks = await parsePptx(
+    pptx([{ shapes: shape('', p('own')), parts: { o: ['comments', older], n: ['comments', newer] } }], {
+      commentAuthors: '<p:cmAuthorLst><p:cmAuthor id="0" name="Ann"/></p:cmAuthorLst>',
+      authors: '<p:authorLst><p:author id="{B}" name="Bea"/></p:authorLst>',
+    }),
+  );
+
+  expect(blocks.map(({ text }) => text)).toEqual([
+    'own',
+    'Comment by Ann: Too long',
+    'Comment by Bea: Cut it',
+    'Comment by Ann: Done',
+  ]);
 });
 
 it.each([

@@ -1,18 +1,28 @@
 import { type Block } from './block';
-import { BlockWriter, type ListItem } from './block-writer';
-import { formulaText } from './office-formulas';
+import { BlockWriter } from './block-writer';
+import {
+  hiddenProperties,
+  paragraphText,
+  shapesIn,
+  shapeText,
+  writeAlternativeText,
+  writeParagraphs,
+} from './drawing-text';
+import { commentBlock } from './office-comments';
+import { embeddedBlocks, graphicBlocks } from './office-embedded';
 import { mainPart, type Relation, relationId, relationsOf } from './office-relations';
-import { wholeNumber } from './whole-number';
 import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 import { Archive, isOther } from './zip';
 
-/** Placeholders repeated on every slide: date, footer, header, slide number and slide image. */
-const repeated = new Set(['dt', 'ftr', 'hdr', 'sldNum', 'sldImg']);
+/** Placeholders of slides whose text a program fills in: date, slide number, slide image. */
+const filledIn = new Set(['dt', 'sldNum', 'sldImg']);
+/** Placeholders that each slide repeats. */
+const repeated = new Set(['ftr', 'hdr']);
 const titles = new Set(['title', 'ctrTitle']);
 
 /**
- * PowerPoint presentations (.pptx): one page per slide, including hidden slides. Speaker notes follow the slide
- * content.
+ * PowerPoint presentations (.pptx): one page per slide, including hidden slides. Speaker notes and comments follow the
+ * slide content. A footer is read on the first slide that has it.
  */
 export async function parsePptx(bytes: Buffer): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'PowerPoint presentation (.pptx)' });
@@ -21,96 +31,89 @@ export async function parsePptx(bytes: Buffer): Promise<Block[]> {
   const tree = parseXml(await archive.read(part));
   if (tree.name !== 'presentation') throw isOther('PowerPoint presentation');
   const slides = childElements(elementAt(tree, 'sldIdLst'), 'sldId');
+  const reader = new SlideReader(archive, await authorsOf(archive, relations));
 
   const blocks: Block[] = [];
   for (const [index, slide] of slides.entries()) {
     const target = relations.find(({ id }) => id === relationId(slide))?.target;
     if (!target) continue;
-    for (const block of await readSlide(archive, target)) blocks.push({ ...block, pageNumber: index + 1 });
+    for (const block of await reader.read(target)) blocks.push({ ...block, pageNumber: index + 1 });
   }
   return blocks;
 }
 
-async function readSlide(archive: Archive, part: string): Promise<Block[]> {
-  const relations = await relationsOf(archive, part);
-  const writer = new BlockWriter();
-  const shapes = elementAt(parseXml(await archive.read(part)), 'cSld', 'spTree');
-  const inOrder = shapesIn(shapes);
-  const title = inOrder.find((shape) => titles.has(placeholder(shape) ?? ''));
-  if (title) writer.heading(1, shapeText(title).replace(/\n+/g, ' '));
-  for (const shape of inOrder) {
-    if (shape !== title) await writeShape(writer, shape, { archive, relations });
+class SlideReader {
+  private readonly seenFooters = new Set<string>();
+
+  constructor(
+    private readonly archive: Archive,
+    private readonly authors: ReadonlyMap<string | undefined, string | undefined>,
+  ) {}
+
+  async read(part: string): Promise<Block[]> {
+    const relations = await relationsOf(this.archive, part);
+    const embedded = await embeddedBlocks(this.archive, relations);
+    const writer = new BlockWriter();
+    const shapes = shapesIn(elementAt(parseXml(await this.archive.read(part)), 'cSld', 'spTree'));
+    const title = shapes.find((shape) => titles.has(placeholder(shape) ?? ''));
+    if (title) writer.heading(1, shapeText(title).replace(/\n+/g, ' '));
+    for (const shape of shapes) if (shape !== title) this.writeShape(writer, shape, embedded);
+
+    const notes = relations.find(({ type }) => type === 'notesSlide');
+    if (notes) writeNotes(writer, parseXml(await this.archive.read(notes.target)));
+    for (const { type, target } of relations) {
+      if (type === 'comments' && this.archive.has(target)) {
+        this.writeComments(writer, parseXml(await this.archive.read(target)));
+      }
+    }
+    return writer.blocks();
   }
 
-  const notes = relations.find(({ type }) => type === 'notesSlide');
-  if (notes) writeNotes(writer, parseXml(await archive.read(notes.target)));
-  return writer.blocks();
-}
-
-function shapesIn(container: XmlElement | undefined): XmlElement[] {
-  return childElements(container).flatMap((child) => {
-    if (child.name === 'grpSp') return shapesIn(child);
-    if (child.name === 'AlternateContent') return shapesIn(shownOf(child));
-    return ['sp', 'graphicFrame', 'cxnSp', 'pic'].includes(child.name) ? [child] : [];
-  });
-}
-
-/** PowerPoint shows the first alternative that it supports; the first `Choice` is taken. */
-function shownOf(alternatives: XmlElement): XmlElement | undefined {
-  return elementAt(alternatives, 'Choice') ?? elementAt(alternatives, 'Fallback');
-}
-
-async function writeShape(
-  writer: BlockWriter,
-  shape: XmlElement,
-  { archive, relations }: { archive: Archive; relations: Relation[] },
-): Promise<void> {
-  if (shape.name === 'graphicFrame') {
-    for (const table of descendants(shape, 'tbl')) writeTable(writer, table);
-    const diagram = descendants(shape, 'relIds')[0]?.attributes['r:dm'];
-    const target = relations.find(({ id, type }) => type === 'diagramData' && id === diagram)?.target;
-    if (target) writeDiagram(writer, parseXml(await archive.read(target)));
-    return;
+  private writeShape(writer: BlockWriter, shape: XmlElement, embedded: ReadonlyMap<string, Block[]>): void {
+    const kind = placeholder(shape) ?? '';
+    if (filledIn.has(kind)) return;
+    if (repeated.has(kind)) {
+      const text = shapeText(shape);
+      if (this.seenFooters.has(text)) return;
+      this.seenFooters.add(text);
+    }
+    writeAlternativeText(writer, shape);
+    if (shape.name === 'graphicFrame') {
+      for (const table of descendants(shape, 'tbl')) writeTable(writer, table);
+      for (const block of graphicBlocks(shape, embedded)) writer.write(block);
+    } else writeParagraphs(writer, shape, { bullets: kind === 'body' || kind === 'obj' });
   }
-  const kind = placeholder(shape);
-  if (kind !== undefined && repeated.has(kind)) return;
-  writeParagraphs(writer, shape, { bullets: kind === 'body' || kind === 'obj' });
+
+  /** Comments and their replies, in the older and the newer form. */
+  private writeComments(writer: BlockWriter, list: XmlElement): void {
+    for (const comment of childElements(list, 'cm')) {
+      for (const one of [comment, ...childElements(elementAt(comment, 'replyLst'), 'reply')]) {
+        const paragraphs = childElements(elementAt(one, 'txBody'), 'p').map(paragraphText);
+        const text = [...childElements(one, 'text').map(textOf), ...paragraphs].join('\n');
+        writer.write(commentBlock({ author: this.authors.get(one.attributes['authorId']), text }));
+      }
+    }
+  }
+}
+
+async function authorsOf(
+  archive: Archive,
+  relations: Relation[],
+): Promise<Map<string | undefined, string | undefined>> {
+  const authors = new Map<string | undefined, string | undefined>();
+  for (const { type, target } of relations) {
+    if ((type !== 'commentAuthors' && type !== 'authors') || !archive.has(target)) continue;
+    for (const { attributes } of childElements(parseXml(await archive.read(target)))) {
+      authors.set(attributes['id'], attributes['name']);
+    }
+  }
+  return authors;
 }
 
 /** Placeholder type of a shape; `obj` (slide content) is the default type. */
 function placeholder(shape: XmlElement): string | undefined {
-  const properties = childElements(shape).find(({ name }) => name.startsWith('nv'));
-  const found = elementAt(properties, 'nvPr', 'ph');
+  const found = elementAt(hiddenProperties(shape), 'nvPr', 'ph');
   return found && (found.attributes.type ?? 'obj');
-}
-
-/** Paragraphs in content placeholders are bullets by default; elsewhere only with an explicit bullet. */
-function writeParagraphs(writer: BlockWriter, shape: XmlElement, { bullets }: { bullets: boolean }): void {
-  let items: ListItem[] = [];
-  const numbers: number[] = [];
-  const endList = () => {
-    if (items.length > 0) writer.list(items);
-    items = [];
-    numbers.length = 0;
-  };
-  for (const paragraph of childElements(elementAt(shape, 'txBody'), 'p')) {
-    const text = paragraphText(paragraph);
-    if (text.trim() === '') continue;
-    const properties = elementAt(paragraph, 'pPr');
-    const numbered = elementAt(properties, 'buAutoNum');
-    const isItem = numbered || elementAt(properties, 'buChar') || (bullets && !elementAt(properties, 'buNone'));
-    if (!isItem) {
-      endList();
-      writer.write({ type: 'paragraph', text });
-      continue;
-    }
-    const depth = wholeNumber(properties?.attributes.lvl, { least: 0, most: 8, otherwise: 0 });
-    numbers.length = depth + 1;
-    const first = wholeNumber(numbered?.attributes.startAt, { least: 0, otherwise: 1 });
-    numbers[depth] = (numbers[depth] ?? first - 1) + 1;
-    items.push({ depth, marker: numbered ? `${numbers[depth]}. ` : '- ', text });
-  }
-  endList();
 }
 
 function writeTable(writer: BlockWriter, table: XmlElement): void {
@@ -119,32 +122,8 @@ function writeTable(writer: BlockWriter, table: XmlElement): void {
   writer.table(rows, hasHeader ? 1 : 0);
 }
 
-/** SmartArt: the texts are in a separate diagram part. */
-function writeDiagram(writer: BlockWriter, diagram: XmlElement): void {
-  const texts = descendants(diagram, 't').flatMap((body) => childElements(body, 'p').map(paragraphText));
-  writer.list(texts.map((text) => ({ depth: 0, marker: '- ', text })));
-}
-
 function writeNotes(writer: BlockWriter, notes: XmlElement): void {
   for (const shape of shapesIn(elementAt(notes, 'cSld', 'spTree'))) {
     if (placeholder(shape) === 'body') writeParagraphs(writer, shape, { bullets: false });
   }
-}
-
-function shapeText(shape: XmlElement): string {
-  return childElements(elementAt(shape, 'txBody'), 'p').map(paragraphText).join('\n').trim();
-}
-
-function paragraphText(paragraph: XmlElement): string {
-  return runsText(paragraph).replaceAll('\v', '\n').trim();
-}
-
-function runsText(container: XmlElement | undefined): string {
-  const parts = childElements(container).map((child) => {
-    if (child.name === 'br') return '\n';
-    if (child.name === 'm') return formulaText(child);
-    if (child.name === 'AlternateContent') return runsText(shownOf(child));
-    return child.name === 'r' || child.name === 'fld' ? descendants(child, 't').map(textOf).join('') : '';
-  });
-  return parts.join('');
 }

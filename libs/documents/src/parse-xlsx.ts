@@ -1,19 +1,27 @@
 import { type Block } from './block';
-import { builtInFormat, numberText, type TimeFormat, timeFormatOf } from './excel-number';
+import { builtInFormat, formatOf, formattedText, type NumberFormat, numberText } from './excel-number';
 import { mainPart, relationId, relationsOf } from './office-relations';
-import { Sheets } from './sheet';
+import { type Merge, Sheets } from './sheet';
+import { sheetComments } from './sheet-comments';
+import { drawingBlocks } from './sheet-drawings';
+import { wholeNumber } from './whole-number';
 import { descendants, elementAt, parseXml, childElements, scanXml } from './xml-tree';
 import { Archive, isOther } from './zip';
 
 interface Workbook {
   strings: string[];
-  styles: TimeFormat[];
+  styles: NumberFormat[];
   from1904: boolean;
 }
 
+/** Formula that no program has computed yet, cut as a text would be. */
+const longestFormula = 1_000;
+const lastRow = 1_048_576;
+
 /**
- * Excel workbooks (.xlsx): all sheets in tab order, including hidden ones. Formulas show their cached value. Cells are
- * kept in a sparse map, so a cell at the far end of a sheet costs no more than any other.
+ * Excel workbooks (.xlsx): all sheets in tab order, including hidden ones, each with its shapes, charts and comments
+ * below its cells. Formulas show their cached value, without one the formula. Cells are kept in a sparse map, so a cell
+ * at the far end of a sheet costs no more than any other.
  */
 export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'Excel workbook (.xlsx)' });
@@ -30,16 +38,19 @@ export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
   const styles = await read('styles');
   const workbook: Workbook = {
     strings: strings ? sharedStrings(strings) : [],
-    styles: styles ? timeFormats(styles) : [],
+    styles: styles ? numberFormats(styles) : [],
     from1904: /^(?:1|true)$/.test(elementAt(tree, 'workbookPr')?.attributes.date1904 ?? ''),
   };
   const sheets = new Sheets();
   for (const sheet of childElements(elementAt(tree, 'sheets'), 'sheet')) {
     const relation = relations.find(({ id }) => id === relationId(sheet));
     // Chart sheets have tabs as well.
-    if (relation?.type !== 'worksheet') continue;
+    if (!relation || !/^(?:work|chart)sheet$/.test(relation.type)) continue;
     sheets.startSheet(sheet.attributes.name ?? '');
-    readSheet(await archive.read(relation.target), workbook, sheets);
+    if (relation.type === 'worksheet') readSheet(await archive.read(relation.target), workbook, sheets);
+    const related = await relationsOf(archive, relation.target);
+    sheets.addBlocks(await drawingBlocks(archive, related));
+    sheets.addBlocks(await sheetComments(archive, related, relations));
   }
   return sheets.blocks();
 }
@@ -88,15 +99,15 @@ function fromHex(hex: string): string {
   return String.fromCharCode(Number.parseInt(hex, 16));
 }
 
-function timeFormats(bytes: Buffer): TimeFormat[] {
+function numberFormats(bytes: Buffer): NumberFormat[] {
   const tree = parseXml(bytes);
-  const declared = new Map<number, TimeFormat>();
+  const declared = new Map<number, NumberFormat>();
   for (const format of descendants(tree, 'numFmt')) {
-    declared.set(Number(format.attributes.numFmtId), timeFormatOf(format.attributes.formatCode ?? ''));
+    declared.set(Number(format.attributes.numFmtId), formatOf(format.attributes.formatCode ?? ''));
   }
   return childElements(elementAt(tree, 'cellXfs'), 'xf').map(({ attributes }) => {
     const id = Number(attributes.numFmtId ?? 0);
-    return declared.has(id) ? declared.get(id) : builtInFormat(id);
+    return declared.get(id) ?? builtInFormat(id);
   });
 }
 
@@ -105,6 +116,7 @@ interface Cell {
   type: string;
   style: number;
   value: string[];
+  formula: string[];
 }
 
 function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets): void {
@@ -112,25 +124,34 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets): void {
   let column = 0;
   let cell: Cell | undefined;
   let inValue = false;
+  let inFormula = false;
+  let number = 0;
   const inline = new TextRuns();
   scanXml(bytes, {
-    open(name, { r, t, s }) {
+    open(name, { r, t, s, ref }) {
       if (name === 'row') {
         row = new Map();
+        number = wholeNumber(r, { least: number + 1, most: Math.max(lastRow, number + 1), otherwise: number + 1 });
         column = 0;
       } else if (name === 'c') {
         column = columnOf(r) ?? column + 1;
-        cell = { column, type: t ?? 'n', style: Number(s ?? 0), value: [] };
+        cell = { column, type: t ?? 'n', style: Number(s ?? 0), value: [], formula: [] };
       } else if (name === 'v') inValue = true;
-      else if (cell) inline.open(name);
+      else if (name === 'f') inFormula = true;
+      else if (name === 'mergeCell') {
+        const merge = rangeOf(ref);
+        if (merge) sheets.merge(merge);
+      } else if (cell) inline.open(name);
     },
     text(text) {
       if (inValue) cell?.value.push(text);
+      else if (inFormula) cell?.formula.push(text);
       else if (cell) inline.add(text);
     },
     close(name) {
       if (name === 'v') inValue = false;
-      else if (name === 'row') sheets.addRow(row);
+      else if (name === 'f') inFormula = false;
+      else if (name === 'row') sheets.addRow(number, row);
       else if (name === 'c' && cell) {
         row.set(cell.column, cellText(cell, inline.take(), workbook));
         cell = undefined;
@@ -145,17 +166,31 @@ function columnOf(reference: string | undefined): number | undefined {
   return [...letters].reduce((number, letter) => number * 26 + letter.charCodeAt(0) - 64, 0);
 }
 
-function cellText({ type, style, value }: Cell, inline: string, { strings, styles, from1904 }: Workbook): string {
-  const text = value.join('');
-  switch (type) {
+/** Range such as `B1:C2`. */
+function rangeOf(reference: string | undefined): Merge | undefined {
+  const [, left, top, right, bottom] =
+    /^\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})$/i.exec(reference ?? '') ?? [];
+  if (!bottom) return undefined;
+  return { top: Number(top), left: columnOf(left)!, bottom: Number(bottom), right: columnOf(right)! };
+}
+
+function cellText(cell: Cell, inline: string, { strings, styles, from1904 }: Workbook): string {
+  const text = cell.value.join('');
+  const format = styles[cell.style];
+  const formula = cell.formula.join('').trim();
+  if (text === '' && inline === '' && formula !== '')
+    return `=${formula.replaceAll('_xlfn.', '').slice(0, longestFormula)}`;
+  switch (cell.type) {
     case 's':
-      return strings[Number(text)] ?? '';
+      return formattedText(strings[Number(text)] ?? '', format);
     case 'inlineStr':
-      return inline;
+      return formattedText(inline, format);
     case 'b':
       return text === '' ? '' : text === '1' ? 'TRUE' : 'FALSE';
     case 'n':
-      return numberText(text, styles[style], { from1904 });
+      return numberText(text, format, { from1904 });
+    case 'str':
+      return formattedText(text, format);
     default:
       return text;
   }

@@ -73,6 +73,31 @@ export function parseXml(bytes: Buffer): XmlElement {
   return childElements(top)[0]!;
 }
 
+/**
+ * Elements of these names in document order, one tree at a time: the memory of one, however large the document is.
+ * Elements around them are passed over; elements of these names inside of another belong to its tree.
+ * Returns the name of the root element.
+ */
+export function scanTrees(bytes: Buffer, names: ReadonlySet<string>, read: (tree: XmlElement) => void): string {
+  const open: XmlElement[] = [];
+  let root: string | undefined;
+  scanXml(bytes, {
+    open(name, attributes) {
+      root ??= name;
+      if (open.length === 0 && !names.has(name)) return;
+      const element = { name, attributes, children: [] };
+      open.at(-1)?.children.push(element);
+      open.push(element);
+    },
+    text: (text) => void open.at(-1)?.children.push(text),
+    close() {
+      const closed = open.pop();
+      if (closed && open.length === 0) read(closed);
+    },
+  });
+  return root ?? '';
+}
+
 export function decodeXml(bytes: Buffer): string {
   const declaration = /^<\?xml\b[^>]*\bencoding\s*=\s*["']([\w.-]+)/.exec(bytes.toString('latin1', 0, 200));
   return decodeText(bytes, declaration?.[1]).replace(/^\uFEFF/, '');
@@ -95,6 +120,17 @@ export function descendants(element: XmlElement, name: string): XmlElement[] {
 
 export function textOf(element: XmlElement): string {
   return element.children.map((child) => (typeof child === 'string' ? child : textOf(child))).join('');
+}
+
+/** Attribute by its local name. */
+export function attributeOf(element: XmlElement | undefined, name: string): string | undefined {
+  for (const written in element?.attributes) if (localName(written) === name) return element.attributes[written];
+  return undefined;
+}
+
+/** Attribute `val`, in which Word has most values. */
+export function valueOf(element: XmlElement | undefined): string | undefined {
+  return attributeOf(element, 'val');
 }
 
 export function localName(name: string): string {

@@ -122,3 +122,56 @@ it('distinguishes an encrypted document from a legacy Office document', async ()
   expect(await refusal(open(encrypted))).toMatch(/protected with a password/);
   expect(await refusal(open(Buffer.concat([ole, zeros(500)])))).toMatch(/before 2007: save it as \.docx/);
 });
+
+it('counts the bytes of archives within an archive together', async () => {
+  const inner = zipOf([{ name: 'a', content: zeros(1_000_000) }]);
+  const outer = await Archive.open(zipOf([{ name: 'b', content: inner }]), { save: '.docx', mostBytes: 2_500_000 });
+  const openInner = () => Archive.open(inner, { save: '.docx', within: outer });
+
+  await (await openInner()).read('a');
+  await (await openInner()).read('a');
+
+  expect(await refusal((await openInner()).read('a'))).toMatch(/more than 2.5 MB/);
+});
+
+describe('bytes around an archive', () => {
+  const archive = zipOfTexts({ 'Word/Document.xml': 'one', 'b.xml': 'two' });
+  const comment = (text: string, bytes = archive) => {
+    const commented = Buffer.concat([bytes, Buffer.from(text)]);
+    commented.writeUInt16LE(text.length, bytes.length - 2);
+    return commented;
+  };
+
+  it.each<[string, Buffer]>([
+    ['a byte behind it', Buffer.concat([archive, Buffer.from('\n')])],
+    ['kilobytes behind it', Buffer.concat([archive, zeros(100_000)])],
+    ['bytes before it', Buffer.concat([Buffer.from('\r\n--boundary\r\n'), archive])],
+    ['bytes before and behind it', Buffer.concat([zeros(70_000), archive, Buffer.from('\r\n--boundary--')])],
+    ['a comment', comment('a comment')],
+    ['a comment and bytes behind it', Buffer.concat([comment('a comment'), zeros(7)])],
+    ['a comment that is cut', comment('a comment').subarray(0, -4)],
+    ['a comment that looks like an end', comment('PK\x05\x06 and more than twenty-two bytes')],
+    [
+      'an end behind it that belongs to no archive',
+      Buffer.concat([archive, Buffer.from('504b0506', 'hex'), zeros(30)]),
+    ],
+  ])('does not refuse an archive with %s', async (_, bytes) => {
+    const opened = await open(bytes);
+
+    expect(opened.names()).toEqual(['Word/Document.xml', 'b.xml']);
+    expect((await opened.read('b.xml')).toString()).toBe('two');
+  });
+
+  it('finds parts by names in upper and lower case', async () => {
+    const opened = await open(archive);
+
+    expect(opened.has('word/document.xml')).toBe(true);
+    expect((await opened.read('word/document.xml')).toString()).toBe('one');
+  });
+
+  it('searches the end of an archive in linear time', async () => {
+    const ends = Buffer.from('504b0506', 'hex').toString('latin1').repeat(500_000);
+
+    expect(await refusal(open(Buffer.from(`PK\x03\x04${ends}`, 'latin1')))).toMatch(/damaged|not a complete document/);
+  });
+});

@@ -4,6 +4,13 @@ import { UnreadableDocument } from './block';
 import { mostArchiveBytes, mostArchiveEntries, mostArchiveEntryBytes } from './limits';
 
 const localHeaderBytes = 30;
+const endRecordBytes = 22;
+/** Bytes behind the end record, the comment of the archive included, up to which it is searched. */
+const longestTail = 1_000_000;
+/** In place of an offset that a ZIP64 record has. */
+const unknownOffset = 0xffff_ffff;
+const endSignature = Buffer.from('504b0506', 'hex');
+const entrySignature = Buffer.from('504b0102', 'hex');
 const oleSignature = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
 /**
@@ -18,16 +25,20 @@ export class Archive {
     private readonly zip: ZipFile,
     private readonly entries: ReadonlyMap<string, Entry>,
     private readonly mostBytes: number,
+    private readonly within: Archive | undefined,
   ) {}
 
-  /** @param save format that the error for legacy or incomplete documents recommends ("save it as ..."). */
+  /**
+   * @param save format that the error for legacy or incomplete documents recommends ("save it as ...").
+   * @param within archive that has this one as a part; the bytes of both count together
+   */
   static async open(
     bytes: Buffer,
-    { save, mostBytes = mostArchiveBytes }: { save: string; mostBytes?: number },
+    { save, mostBytes = mostArchiveBytes, within }: { save: string; mostBytes?: number; within?: Archive },
   ): Promise<Archive> {
     refuseOle(bytes, save);
     try {
-      const zip = await fromBufferPromise(bytes);
+      const zip = await fromBufferPromise(withoutSurroundings(bytes));
       if (zip.entryCount > mostArchiveEntries) {
         throw new UnreadableDocument(
           `The document has more than ${mostArchiveEntries} parts. Split it into smaller files.`,
@@ -36,35 +47,40 @@ export class Archive {
       const entries: Entry[] = [];
       for await (const entry of zip.eachEntry()) entries.push(entry);
       refuseBombs(entries, mostBytes);
-      return new Archive(zip, new Map(entries.map((entry) => [entry.fileName, entry])), mostBytes);
+      return new Archive(zip, new Map(entries.map((entry) => [keyOf(entry.fileName), entry])), mostBytes, within);
     } catch (error) {
       throw asUnreadable(error, save);
     }
   }
 
   names(): string[] {
-    return [...this.entries.keys()];
+    return Array.from(this.entries.values(), ({ fileName }) => fileName);
   }
 
   has(name: string): boolean {
-    return this.entries.has(name);
+    return this.entries.has(keyOf(name));
   }
 
   async read(name: string): Promise<Buffer> {
-    const entry = this.entries.get(name);
+    const entry = this.entries.get(keyOf(name));
     if (!entry) throw damaged(`it lacks its part ${name}`);
     if (entry.isEncrypted()) throw new UnreadableDocument(protectedByPassword);
     try {
       const parts: Buffer[] = [];
       for await (const part of await this.zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
       const content = Buffer.concat(parts);
-      this.unpacked += content.length;
-      if (this.unpacked > this.mostBytes) throw tooLarge(this.mostBytes);
+      this.count(content.length);
       if (crc32(content) !== entry.crc32) throw damaged(`the checksum of its part ${name} is wrong`);
       return content;
     } catch (error) {
       throw asUnreadable(error);
     }
+  }
+
+  private count(bytes: number): void {
+    this.unpacked += bytes;
+    if (this.unpacked > this.mostBytes) throw tooLarge(this.mostBytes);
+    this.within?.count(bytes);
   }
 }
 
@@ -81,6 +97,33 @@ export function isOther(expected: string): UnreadableDocument {
   );
 }
 
+/**
+ * Bytes from the first local header to the end record, without a comment. Others before and after it, as mail gateways
+ * and self-extracting archives add, do not concern Word and `unzip`.
+ */
+function withoutSurroundings(bytes: Buffer): Buffer {
+  const least = Math.max(0, bytes.length - endRecordBytes - longestTail);
+  for (let at = lastEnd(bytes, bytes.length); at >= least; at = lastEnd(bytes, at - 1)) {
+    const end = at + endRecordBytes;
+    if (end > bytes.length) continue;
+    const [size, offset] = [bytes.readUInt32LE(at + 12), bytes.readUInt32LE(at + 16)];
+    const isZip64 = offset === unknownOffset;
+    const start = isZip64 ? 0 : at - size - offset;
+    if (start < 0 || size === 0) continue;
+    if (!isZip64 && !bytes.subarray(at - size, at - size + 4).equals(entrySignature)) continue;
+    const archive = bytes.subarray(start, end);
+    if (archive.readUInt16LE(archive.length - 2) === 0) return archive;
+    const withoutComment = Buffer.from(archive);
+    withoutComment.writeUInt16LE(0, withoutComment.length - 2);
+    return withoutComment;
+  }
+  return bytes;
+}
+
+function lastEnd(bytes: Buffer, before: number): number {
+  return before < 0 ? -1 : bytes.lastIndexOf(endSignature, before);
+}
+
 /** OLE compound file: either an encrypted OOXML document or a legacy Office document. */
 function refuseOle(bytes: Buffer, save: string): void {
   if (!bytes.subarray(0, oleSignature.length).equals(oleSignature)) return;
@@ -95,6 +138,11 @@ function tooLarge(mostBytes: number): UnreadableDocument {
     `The document unpacks to more than ${mostBytes / 1e6} MB, ` +
       `or a part of it to more than ${mostArchiveEntryBytes / 1e6} MB. Split it into smaller files.`,
   );
+}
+
+/** Names of parts of Office documents differ in more than upper and lower case. */
+function keyOf(name: string): string {
+  return name.toLowerCase();
 }
 
 function refuseBombs(entries: Entry[], mostBytes: number): void {

@@ -68,7 +68,7 @@ function docx(body: string | Buffer, others: Record<string, string | Buffer> = {
   });
 }
 
-function xlsx(rows: string, strings = '', styles = ''): Buffer {
+function xlsx(rows: string, strings = '', styles = '', others: Record<string, string> = {}): Buffer {
   return zipOfTexts({
     '[Content_Types].xml': '<Types/>',
     'xl/workbook.xml': `<workbook xmlns:r="${relationships}"><sheets><sheet name="a" r:id="s"/></sheets></workbook>`,
@@ -79,6 +79,27 @@ function xlsx(rows: string, strings = '', styles = ''): Buffer {
     'xl/strings.xml': `<sst>${strings}</sst>`,
     'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`,
     'xl/sheets/a.xml': `<worksheet><sheetData>${rows}</sheetData></worksheet>`,
+    ...others,
+  });
+}
+
+/** Relations of a part by their ids. */
+function relationsOf(all: Record<string, [type: string, target: string]>): string {
+  const written = Object.entries(all).map(
+    ([id, [type, target]]) => `<Relationship Id="${id}" Type="${relationships}/${type}" Target="${target}"/>`,
+  );
+  return `<Relationships>${written.join('')}</Relationships>`;
+}
+
+const chartOf = (points: string) =>
+  `<c:chart><c:title><a:t>t</a:t></c:title><c:ser><c:cat><c:strCache>${points}</c:strCache></c:cat><c:val><c:numCache><c:formatCode>0.0%</c:formatCode>${points}</c:numCache></c:val></c:ser></c:chart>`;
+
+/** Word document that imports itself: each level holds the one below it `times` times. */
+function importing(depth: number, times: number): Buffer {
+  const ids = Array.from({ length: times }, (_, i) => `a${i}`);
+  return docx(ids.map((id) => `<w:altChunk r:id="${id}"/>`).join(''), {
+    'word/_rels/document.xml.rels': relationsOf(Object.fromEntries(ids.map((id) => [id, ['aFChunk', 'a.docx']]))),
+    'word/a.docx': depth === 0 ? docx('<w:p><w:r><w:t>core</w:t></w:r></w:p>') : importing(depth - 1, times),
   });
 }
 
@@ -274,6 +295,83 @@ export const bombs: Bomb[] = [
       }),
   },
   {
+    name: 'docx: documents within documents',
+    contentType: types.docx,
+    isQuick: true,
+    make: () => importing(5, 100),
+  },
+  {
+    name: 'docx: an imported page of 100 MB read 100 times',
+    contentType: types.docx,
+    make: () => {
+      const ids = Array.from({ length: 100 }, (_, i) => `a${i}`);
+      return docx(ids.map((id) => `<w:altChunk r:id="${id}"/>`).join(''), {
+        'word/_rels/document.xml.rels': relationsOf(Object.fromEntries(ids.map((id) => [id, ['aFChunk', 'a.html']]))),
+        'word/a.html': filled(100 * million, '<p>word</p>'),
+      });
+    },
+  },
+  {
+    name: 'docx: a chart of a million points',
+    contentType: types.docx,
+    make: () =>
+      docx('<w:p><w:r><w:drawing><c:chart r:id="c"/></w:drawing></w:r></w:p>', {
+        'word/_rels/document.xml.rels': relationsOf({ c: ['chart', 'c.xml'] }),
+        'word/c.xml': chartOf(
+          Array.from({ length: million }, (_, i) => `<c:pt idx="${i}"><c:v>${i}</c:v></c:pt>`).join(''),
+        ),
+      }),
+  },
+  {
+    name: 'docx: a chart shown a million times',
+    contentType: types.docx,
+    make: () =>
+      docx('<w:p><w:r><w:drawing><c:chart r:id="c"/></w:drawing></w:r></w:p>'.repeat(million), {
+        'word/_rels/document.xml.rels': relationsOf({ c: ['chart', 'c.xml'] }),
+        'word/c.xml': chartOf('<c:pt idx="0"><c:v>word</c:v></c:pt>'.repeat(1000)),
+      }),
+  },
+  {
+    name: 'docx: items with the largest numbers',
+    contentType: types.docx,
+    isQuick: true,
+    make: () =>
+      docx(
+        '<w:p><w:pPr><w:numPr><w:ilvl w:val="8"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>a</w:t></w:r></w:p>'.repeat(
+          100_000,
+        ),
+        {
+          'word/numbering.xml': `<w:numbering><w:abstractNum w:abstractNumId="0">${Array.from({ length: 9 }, (_, i) => `<w:lvl w:ilvl="${i}"><w:start w:val="2147483647"/><w:numFmt w:val="${i % 2 ? 'lowerLetter' : 'upperRoman'}"/><w:lvlText w:val="${'%1%2%3%4%5%6%7%8%9'.repeat(1000)}"/></w:lvl>`).join('')}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`,
+        },
+      ),
+  },
+  {
+    name: 'docx: 100,000 comments on one text',
+    contentType: types.docx,
+    make: () => {
+      const numbers = Array.from({ length: 100_000 }, (_, i) => i);
+      const comments = numbers.map((i) => `<w:comment w:id="${i}"><w:p><w:r><w:t>a</w:t></w:r></w:p></w:comment>`);
+      return docx(
+        `${numbers.map((i) => `<w:commentRangeStart w:id="${i}"/>`).join('')}<w:p>${'<w:r><w:t>word</w:t></w:r>'.repeat(100_000)}</w:p>`,
+        { 'word/comments.xml': `<w:comments>${comments.join('')}</w:comments>` },
+      );
+    },
+  },
+  {
+    name: 'docx: alternatives within alternatives',
+    contentType: types.docx,
+    make: () => {
+      const depth = 120;
+      const one = `${'<mc:AlternateContent><mc:Choice>'.repeat(depth)}<w:t>a</w:t>${'</mc:Choice></mc:AlternateContent>'.repeat(depth)}`;
+      return docx(`<w:p><w:r>${filled(20 * million, one)}</w:r></w:p>`);
+    },
+  },
+  {
+    name: 'docx: an end record in each of 250,000 places',
+    contentType: types.docx,
+    make: () => Buffer.concat([docx('<w:p/>'), Buffer.from('PK\x05\x06'.repeat(250_000), 'latin1')]),
+  },
+  {
     name: 'xlsx: a string of a megabyte in a million cells',
     contentType: types.xlsx,
     make: () => xlsx('<row><c t="s"><v>0</v></c></row>'.repeat(million), `<si><t>${'a '.repeat(500_000)}</t></si>`),
@@ -302,6 +400,33 @@ export const bombs: Bomb[] = [
         '',
         `<numFmts><numFmt numFmtId="200" formatCode="${'[h]:mm;'.repeat(14 * million)}"/></numFmts><cellXfs><xf numFmtId="200"/></cellXfs>`,
       ),
+  },
+  {
+    name: 'xlsx: a million merges of the whole sheet',
+    contentType: types.xlsx,
+    make: () =>
+      xlsx(
+        `${'<row><c><v>1</v></c></row>'.repeat(100_000)}</sheetData><mergeCells>${'<mergeCell ref="A1:XFD1048576"/>'.repeat(million)}</mergeCells><sheetData>`,
+      ),
+  },
+  {
+    name: 'xlsx: a number format of its own in each of a million cells',
+    contentType: types.xlsx,
+    make: () =>
+      xlsx(
+        Array.from({ length: million }, (_, i) => `<row><c s="${i % 60_000}"><v>-1234.5678</v></c></row>`).join(''),
+        '',
+        `<numFmts>${Array.from({ length: 60_000 }, (_, i) => `<numFmt numFmtId="${200 + i}" formatCode="[&lt;${i}]# ${'?'.repeat(100)}/${'?'.repeat(100)};0.${'0'.repeat(40)}"/>`).join('')}</numFmts><cellXfs>${Array.from({ length: 60_000 }, (_, i) => `<xf numFmtId="${200 + i}"/>`).join('')}</cellXfs>`,
+      ),
+  },
+  {
+    name: 'xlsx: a million notes',
+    contentType: types.xlsx,
+    make: () =>
+      xlsx('<row><c><v>1</v></c></row>', '', '', {
+        'xl/sheets/_rels/a.xml.rels': relationsOf({ c: ['comments', 'c.xml'] }),
+        'xl/sheets/c.xml': `<comments><commentList>${'<comment ref="A1"><text><t>a</t></text></comment>'.repeat(million)}</commentList></comments>`,
+      }),
   },
   {
     name: 'pptx: one text of 190 MB',
