@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { filesDatabase } from '../apps/files/src/store/file-store.module';
+import { filesDatabase } from '../apps/files/src/files.module';
 import { documentTerms, queryTerms } from '@parley/passages/lexicon';
 import { LocalIndex } from '@parley/passages/local-index';
 import { LocalIndexRepository } from '@parley/passages/local-index.repository';

@@ -31,7 +31,12 @@ interface Reading {
     fleet = await Fleet.start({
       isSecured: true,
       replicasOf: { gateway: 2, 'files-worker': 0, tables: 0, chat: 0, runtime: 0, runner: 0 },
-      env: { COMPLETIONS_SCRIPT_FILE: '', COMPLETIONS_URL: upstream.url, COMPLETIONS_CACHE_SECONDS: '0', SHUTDOWN_TIMEOUT_MS: '20000' },
+      env: {
+        COMPLETIONS_SCRIPT_FILE: '',
+        COMPLETIONS_URL: upstream.url,
+        COMPLETIONS_CACHE_SECONDS: '0',
+        SHUTDOWN_TIMEOUT_MS: '20000',
+      },
     });
     database = new Client({ connectionString: fleet.databaseUrl });
     await database.connect();
@@ -92,7 +97,10 @@ interface Reading {
     });
 
     await waitFor(() => reading.end);
-    const parts = reading.text.trim().split('\n').map((line) => JSON.parse(line) as { output?: string });
+    const parts = reading.text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { output?: string });
     expect(parts.map(({ output = '' }) => output).join('')).toBe(words);
   });
 
@@ -108,7 +116,11 @@ interface Reading {
     );
 
     const texts = answers.map(({ text }) =>
-      text.trim().split('\n').map((line) => (JSON.parse(line) as { output?: string }).output ?? '').join(''),
+      text
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { output?: string }).output ?? '')
+        .join(''),
     );
     expect(texts).toEqual(Array.from({ length: 100 }, (_, n) => `echo of n${n}`));
   });

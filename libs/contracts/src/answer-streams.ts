@@ -1,5 +1,6 @@
 import { IsBoolean, IsIn, IsInt, IsString } from 'class-validator';
 import { Optional } from './fields';
+import type { AnswerStreams } from './operation';
 
 /** Characters that may be on their way to the receiver of a stream. */
 export const answerWindow = 256_000;
@@ -29,6 +30,9 @@ export class AnswerControl {
 }
 
 export class AnswerState {}
+
+/** Bus subjects of the streamed answers of a service. */
+export type AnswerSubjects = AnswerStreams<AnswerFrame, AnswerControl, AnswerState>;
 
 /** Output in place of the operation's own: the body follows in frames. */
 export class StreamedAnswer {

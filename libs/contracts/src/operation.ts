@@ -1,5 +1,4 @@
 import type { Access, Actor, CallerOf } from './access';
-import type { AnswerControl, AnswerFrame, AnswerState } from './answer-streams';
 
 export type Class<T> = new () => T;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -48,9 +47,9 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
 }
 
 /** Bus subjects of the streamed answers of a service. */
-export interface AnswerStreams {
-  frames: Channel<AnswerFrame>;
-  control: InstanceOperation<AnswerControl, AnswerState>;
+export interface AnswerStreams<Frame = unknown, Control = unknown, State = unknown> {
+  frames: Channel<Frame>;
+  control: InstanceOperation<Control, State>;
 }
 
 type Defaults = 'kind' | 'status' | 'timeoutMs' | 'bodyLimitBytes' | 'bodyLimitValues';

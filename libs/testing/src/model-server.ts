@@ -60,7 +60,10 @@ interface Answered {
 const defaultUsage = { prompt_tokens: 10, completion_tokens: 5 };
 
 /** Answers with this text, whole or as a stream of its words. */
-export function answerWith(content: string, { usage = defaultUsage, finish = 'stop', toolCalls }: Answered = {}): ModelAnswer {
+export function answerWith(
+  content: string,
+  { usage = defaultUsage, finish = 'stop', toolCalls }: Answered = {},
+): ModelAnswer {
   return ({ body }, response) => {
     if (!body.stream) {
       const message = { role: 'assistant', content, tool_calls: toolCalls };

@@ -1,7 +1,12 @@
 import { Readable } from 'node:stream';
-import { type AnswerFrame, answerPulseMs, answerSilenceMs, answerWindow } from '@parley/contracts/answer-streams';
+import {
+  type AnswerFrame,
+  answerPulseMs,
+  answerSilenceMs,
+  type AnswerSubjects,
+  answerWindow,
+} from '@parley/contracts/answer-streams';
 import type { Caller } from '@parley/contracts/caller';
-import type { AnswerStreams } from '@parley/contracts/operation';
 import type { ParleyClient } from './parley-client';
 import { withDeadline, type Subscription } from './driver';
 
@@ -27,7 +32,7 @@ export class AnswerReceiver extends Readable {
 
   constructor(
     private readonly client: ParleyClient,
-    private readonly streams: AnswerStreams,
+    private readonly streams: AnswerSubjects,
     private readonly caller: Caller,
     private readonly key: string,
   ) {

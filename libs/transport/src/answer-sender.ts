@@ -3,9 +3,9 @@ import {
   answerPulseMs,
   answerSilenceMs,
   type AnswerState,
+  type AnswerSubjects,
   answerWindow,
 } from '@parley/contracts/answer-streams';
-import type { AnswerStreams } from '@parley/contracts/operation';
 import type { ParleyClient } from './parley-client';
 import type { ParleyServer } from './parley-server';
 import type { Subscription } from './driver';
@@ -38,7 +38,7 @@ export class AnswerSender {
   constructor(
     private readonly client: ParleyClient,
     server: ParleyServer,
-    private readonly streams: AnswerStreams,
+    private readonly streams: AnswerSubjects,
     private readonly key: string,
   ) {
     this.subscription = server.serveInstance(streams.control, key, (_caller, control) => this.heed(control), {

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { isUnauthenticated } from '@parley/contracts/access';
-import type { StreamedAnswer } from '@parley/contracts/answer-streams';
+import type { AnswerSubjects, StreamedAnswer } from '@parley/contracts/answer-streams';
 import type { Caller } from '@parley/contracts/caller';
-import type { AnswerStreams } from '@parley/contracts/operation';
 import type { Text } from '@parley/contracts/paging';
 import { warningHeader } from '@parley/contracts/warning';
 import { AnswerReceiver } from '@parley/transport/answer-receiver';
@@ -39,7 +38,7 @@ export class ForwardingService {
   /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
   async forward(exchange: ValidExchange): Promise<string | Readable> {
     const { operation, request, reply } = exchange;
-    if (operation.answers) return this.forwardStreamed(exchange, operation.answers);
+    if (operation.answers) return this.forwardStreamed(exchange, operation.answers as AnswerSubjects);
     const caller = request.caller!;
     if (operation.contentType) this.textDownloads.admit(reply.raw);
     const { text, isReplayed, warning } = isUnauthenticated(operation.access)
@@ -54,7 +53,7 @@ export class ForwardingService {
   }
 
   /** Forwards a request whose answer may be streamed. The service gets to know when the client goes. */
-  private async forwardStreamed({ operation, request, reply, input }: ValidExchange, streams: AnswerStreams) {
+  private async forwardStreamed({ operation, request, reply, input }: ValidExchange, streams: AnswerSubjects) {
     const caller: Caller = { ...request.caller!, answerKey: randomUUID() };
     const receiver = new AnswerReceiver(this.client, streams, caller, caller.answerKey!);
     const leave = () => receiver.destroy();

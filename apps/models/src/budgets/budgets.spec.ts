@@ -78,7 +78,7 @@ it('settles a call at the tokens that the provider counted, at its prices', asyn
   });
 });
 
-it('never exceeds a budget with 200 calls at once, and lets as many pass as it holds', async () => {
+it('keeps to a budget with 200 calls at once, and lets as many pass as it holds', async () => {
   const bot = await newBot();
   // A call reserves 9 tokens of the prompt and 5 of the answer, and uses all of them.
   upstream.answer = answerWith('x', { usage: { prompt_tokens: 9, completion_tokens: 5 } });
@@ -105,7 +105,9 @@ it('refuses a call that could cost more than the budget has left', async () => {
 it('stops a bot at the budget of its workspace', async () => {
   const other = await api.newAccount();
   const { bot } = await other.client.createBot({});
-  await api.sql(`INSERT INTO models.budget (scope, scope_id, max_tokens) VALUES ('workspace', $1, 1)`, [other.workspaceId]);
+  await api.sql(`INSERT INTO models.budget (scope, scope_id, max_tokens) VALUES ('workspace', $1, 1)`, [
+    other.workspaceId,
+  ]);
 
   const { status, json } = await api.send('POST /v2/cognitive/generate-text', {
     headers: { authorization: `Bearer ${other.token}`, 'x-bot-id': bot.id },
@@ -129,7 +131,10 @@ it('settles the reservation of a process that died: at what had streamed, else a
   upstream.answer = answerWith('x', { usage });
   await bot.generate();
   const call = JSON.stringify({ kind: 'chat', wanted_model: 'auto' });
-  for (const [id, streamed] of [['mcall_full', null], ['mcall_part', 4]])
+  for (const [id, streamed] of [
+    ['mcall_full', null],
+    ['mcall_part', 4],
+  ])
     await api.sql(
       `INSERT INTO models.reservation (id, bot_id, workspace_id, month, cost, tokens, streamed_cost, streamed_tokens, call, renewed_at)
        VALUES ($1, $2, $3, $4, 100, 10, $5, $5, $6, now() - interval '95 seconds')`,

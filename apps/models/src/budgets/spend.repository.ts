@@ -68,7 +68,12 @@ export class SpendRepository {
    * Reserves the most that a call can cost, for its bot and its workspace, unless settled and reserved amounts together would
    * exceed a budget: then nothing changes, and the budget is returned. The rows are locked in one order.
    */
-  async reserve(id: string, { botId, workspaceId, month }: Payer, most: Amount, call: object): Promise<Exceeded | undefined> {
+  async reserve(
+    id: string,
+    { botId, workspaceId, month }: Payer,
+    most: Amount,
+    call: object,
+  ): Promise<Exceeded | undefined> {
     const [verdict] = await this.database.query<Verdict>(
       `WITH locked AS MATERIALIZED (
          SELECT scope, scope_id, settled_cost + reserved_cost AS cost, settled_tokens + reserved_tokens AS tokens

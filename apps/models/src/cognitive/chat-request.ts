@@ -28,7 +28,7 @@ export function toChatRequest(input: GenerateText): { request: ChatRequest; warn
   return { request, warnings };
 }
 
-/** Names of the wanted models, in order of preference. Throws InvalidPayload. */
+/** Names of models, in order of preference. Throws InvalidPayload. */
 export function wantedModels(model: unknown): string[] {
   const names = [model ?? 'auto'].flat();
   const isName = (name: unknown) => typeof name === 'string' && name.length > 0 && name.length <= 200;
@@ -42,7 +42,8 @@ export function wantedModels(model: unknown): string[] {
 function toMessage(message: Message, path: string): Message {
   const { role, type, content } = message;
   if (typeof role !== 'string' || !roles.includes(role)) throw invalid(`${path}.role`, `one of ${roles.join(', ')}`);
-  if (type === 'tool_calls') return { role: 'assistant', content: null, tool_calls: callsOf(message['toolCalls'], path) };
+  if (type === 'tool_calls')
+    return { role: 'assistant', content: null, tool_calls: callsOf(message['toolCalls'], path) };
   if (type === 'tool_result') {
     const id = message['toolResultCallId'];
     if (typeof id !== 'string') throw invalid(`${path}.toolResultCallId`, 'the id of a tool call');

@@ -141,7 +141,9 @@ export class CognitiveService {
   ): Promise<GeneratedText> {
     const seconds = this.config.completionsCacheSeconds;
     if (seconds === 0 || options?.skipCache) return work();
-    const key = `equal:${createHash('sha256').update(JSON.stringify([request, wanted, maxTokens])).digest('base64url')}`;
+    const key = `equal:${createHash('sha256')
+      .update(JSON.stringify([request, wanted, maxTokens]))
+      .digest('base64url')}`;
     const started = performance.now();
     const known = await this.stored.find<GeneratedText>(caller.bot.id, key);
     if (known) {

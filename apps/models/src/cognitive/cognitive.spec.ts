@@ -53,7 +53,12 @@ const lines = (text: string) =>
 it('generates text with the model of the server that the name maps to', async () => {
   const bot = await newBot();
 
-  const { status, json } = await bot.generate({ model: 'auto', temperature: 0.5, stopSequences: '■END■', maxTokens: 7 });
+  const { status, json } = await bot.generate({
+    model: 'auto',
+    temperature: 0.5,
+    stopSequences: '■END■',
+    maxTokens: 7,
+  });
 
   expect({ status, json }).toMatchObject({
     status: 200,
@@ -194,7 +199,12 @@ it('passes tools, their calls and their results on, and reads calls from parts',
     toolControl: { mode: 'specific', toolName: 'add' },
     messages: [
       { role: 'user', content: 'add' },
-      { role: 'assistant', type: 'tool_calls', content: null, toolCalls: [{ ...call, function: { name: 'add', arguments: { a: 1 } } }] },
+      {
+        role: 'assistant',
+        type: 'tool_calls',
+        content: null,
+        toolCalls: [{ ...call, function: { name: 'add', arguments: { a: 1 } } }],
+      },
       { role: 'user', type: 'tool_result', toolResultCallId: 'call_a', content: '2' },
     ],
   };
@@ -284,7 +294,10 @@ it.each([
   [{ messages: [] }, 'messages must have 1 to 10000 entries'],
   [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role must be one of user, assistant, system'],
   [{ messages: [{ role: 'user', content: 5 }] }, 'messages[0].content must be a text or a list of parts'],
-  [{ messages: [{ role: 'user', content: [{ type: 'image', url: 'file:///etc/passwd' }] }] }, 'messages[0].content[0].url must be an http(s) or data URI'],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'image', url: 'file:///etc/passwd' }] }] },
+    'messages[0].content[0].url must be an http(s) or data URI',
+  ],
   [{ model: 5 }, 'model must be the name of a model'],
   [{ tools: [{}] }, 'tools[0].name must be the name of the tool'],
   [{ responseFormat: 'xml' }, 'responseFormat must be text or json'],

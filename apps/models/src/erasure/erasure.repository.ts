@@ -12,7 +12,7 @@ export class ErasureRepository {
     await this.database.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
   }
 
-  /** Deletes up to `limit` rows of each table and returns their number. What the workspace has spent stays. */
+  /** Deletes up to `limit` rows of each table and returns their number. The sums of the workspace stay. */
   async deleteRows(botId: string, limit: number): Promise<number> {
     let deleted = 0;
     for (const [table, key] of Object.entries(tables)) {

@@ -77,7 +77,8 @@ export class CompletionReader {
   get completion(): Completion {
     const { output, reasoning, usage } = this;
     const toolCalls = [...this.calls.values()];
-    const stopReason = toolCalls.length > 0 && this.finish === 'stop' ? 'tool_calls' : (stops[this.finish ?? ''] ?? 'other');
+    const stopReason =
+      toolCalls.length > 0 && this.finish === 'stop' ? 'tool_calls' : (stops[this.finish ?? ''] ?? 'other');
     return { output, reasoning, toolCalls, stopReason, usage };
   }
 

@@ -13,7 +13,8 @@ import { type Amount, type CallRecord, type Payer } from '../budgets/spend.repos
 import { BudgetsService, inBillionths, monthOf, type PlannedCall, type Reservation } from '../budgets/budgets.service';
 import { idOf, isRole, type Prices, type Provider, type Role } from '../providers/provider';
 import { type Candidate, ProvidersService } from '../providers/providers.service';
-import { type UpstreamAnswer, UpstreamClient } from '../providers/upstream.client';
+import type { UpstreamAnswer } from '../providers/upstream';
+import { UpstreamClient } from '../providers/upstream.client';
 import { UpstreamError } from '../providers/upstream-error';
 import { type ChatRequest, type Completion, CompletionReader, type Delta, type Usage } from './completion';
 import { countPrompt, countTokens } from './token-count';
@@ -154,11 +155,15 @@ export class GenerationService {
         fallbackPath.push(id);
       }
     }
-    throw new ApiError('Internal', `No language model could answer. ${failures.map(({ message }) => message).join(' ')}`, {
-      code: 503,
-      retryAfterSeconds: 5,
-      cause: failures.at(-1),
-    });
+    throw new ApiError(
+      'Internal',
+      `No language model could answer. ${failures.map(({ message }) => message).join(' ')}`,
+      {
+        code: 503,
+        retryAfterSeconds: 5,
+        cause: failures.at(-1),
+      },
+    );
   }
 
   private async attempt(attempt: Attempt): Promise<Omit<Generation, 'warnings' | 'fallbackPath'>> {

@@ -4,7 +4,6 @@ import type { StreamedAnswer } from '@parley/contracts/answer-streams';
 import type { ChatCompletion, CreateChatCompletion, OpenAiModels } from '@parley/contracts/models/openai';
 import { newId } from '@parley/persistence/ids';
 import { AnswersService } from '../generation/answers.service';
-import type { ChatRequest } from '../generation/completion';
 import { type GenerationCall, type Generation, GenerationService, type Part } from '../generation/generation.service';
 import { idOf, roles } from '../providers/provider';
 import { ProvidersService } from '../providers/providers.service';
@@ -27,7 +26,7 @@ export class OpenAiService {
     const call: Omit<GenerationCall, 'signal'> = {
       caller,
       wanted: [model],
-      request: rest as ChatRequest,
+      request: rest,
       maxTokens: limit ?? former ?? undefined,
     };
     if (!stream) {

@@ -55,9 +55,15 @@ it('answers with the completion of the provider, and passes all fields on, with 
 });
 
 it('streams the events of the provider, with the usage only for those who ask for it', async () => {
-  const events = (text: string) => text.trim().split('\n\n').map((line) => line.replace('data: ', ''));
+  const events = (text: string) =>
+    text
+      .trim()
+      .split('\n\n')
+      .map((line) => line.replace('data: ', ''));
   const plain = events((await ask({ model: 'auto', messages, stream: true })).text);
-  const counted = events((await ask({ model: 'auto', messages, stream: true, stream_options: { include_usage: true } })).text);
+  const counted = events(
+    (await ask({ model: 'auto', messages, stream: true, stream_options: { include_usage: true } })).text,
+  );
 
   expect(plain.at(-1)).toBe('[DONE]');
   const words = plain.slice(0, -1).map((text) => JSON.parse(text).choices[0].delta.content ?? '');
@@ -66,7 +72,8 @@ it('streams the events of the provider, with the usage only for those who ask fo
 });
 
 it('streams the answer of a provider that does not stream', async () => {
-  upstream.answer = ({ body }, response) => answerWith('in one piece')({ body: { ...body, stream: false } } as never, response);
+  upstream.answer = ({ body }, response) =>
+    answerWith('in one piece')({ body: { ...body, stream: false } } as never, response);
 
   const { text } = await ask({ model: 'auto', messages, stream: true });
   expect(text).toMatch(/"delta":\{"role":"assistant","content":"in one piece"\}.*\n\ndata: \[DONE\]\n\n$/s);
@@ -89,7 +96,10 @@ it("answers errors in the format of OpenAI's API, with the id of the error", asy
     status: 400,
     json: { error: { code: 'InvalidPayload', type: 'invalid_request_error', id: refused.headers['x-error-id'] } },
   });
-  expect(await ask({ model: 'auto' })).toMatchObject({ status: 400, json: { error: { message: 'messages is missing.' } } });
+  expect(await ask({ model: 'auto' })).toMatchObject({
+    status: 400,
+    json: { error: { message: 'messages is missing.' } },
+  });
   expect(await ask({ model: 'auto', messages }, 'chat/completions', 'bp_bak_wrong')).toMatchObject({
     status: 401,
     json: { error: { type: 'authentication_error' } },

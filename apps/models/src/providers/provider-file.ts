@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { ArrayMinSize, IsArray, IsIn, IsInt, IsNumber, IsString, IsUrl, Matches, Min } from 'class-validator';
 import { ConfigError } from '@parley/config/config';
 import { ListOf, MapOf, Nested, Optional, problemsOf, toInstance } from '@parley/contracts/fields';
 import { isRecord } from '@parley/contracts/is-record';
+import { parsedFile } from './json-file';
 import { type Ability, type Provider, roles } from './provider';
 
 const abilities: Ability[] = ['images', 'audio', 'tools', 'transcription', 'speech', 'imageGeneration', 'embeddings'];
@@ -58,15 +58,6 @@ export function readProviderFile(path: string, timeoutMs: number, env: NodeJS.Pr
       ]);
     return toProvider(provider, timeoutMs, env);
   });
-}
-
-/** JSON of a file that a variable names. Throws ConfigError. */
-export function parsedFile(path: string, variable: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as unknown;
-  } catch (error) {
-    throw new ConfigError([`${variable} must be the path of a JSON file: ${(error as Error).message}.`]);
-  }
 }
 
 function toProvider(given: ProviderOfFile, timeoutMs: number, env: NodeJS.ProcessEnv): Provider {

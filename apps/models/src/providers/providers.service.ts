@@ -52,7 +52,7 @@ export class ProvidersService {
   }
 
   /**
-   * Candidates for the wanted models, in order: models by name, then the default models of all providers. Never empty:
+   * Candidates for these models, in order: models by name, then the default models of all providers. Never empty:
    * throws InvalidPayload without any provider.
    * @param role of the default model
    */
@@ -81,13 +81,18 @@ export class ProvidersService {
     // A server that does not say which models it has may have this one.
     const [first] = this.providers;
     if ((await this.modelsOf(first!)) === undefined) return { provider: first!, model: unlistedModel(name) };
-    throw new ApiError('InvalidPayload', `The model "${name}" is not available: GET /v1/ai/models lists those that are.`);
+    throw new ApiError(
+      'InvalidPayload',
+      `The model "${name}" is not available: GET /v1/ai/models lists those that are.`,
+    );
   }
 
   private async candidatesFor(name: string): Promise<Candidate[]> {
     const { providers } = this;
     if (isRole(name))
-      return Promise.all(providers.map(async (provider) => ({ provider, model: await this.defaultOf(provider, name) })));
+      return Promise.all(
+        providers.map(async (provider) => ({ provider, model: await this.defaultOf(provider, name) })),
+      );
     const colon = name.indexOf(':');
     const owner = colon > 0 ? providers.find((provider) => provider.name === name.slice(0, colon)) : undefined;
     const names = [name, name.slice(colon + 1)];
@@ -141,11 +146,15 @@ export class ProvidersService {
 
 function configuredProviders(config: ModelsConfig): Provider[] {
   const { completionsTimeoutMs: timeoutMs } = config;
-  const common = { models: [], timeoutMs, concurrency: defaultConcurrency, limitField: 'max_completion_tokens' as const };
+  const common = {
+    models: [],
+    timeoutMs,
+    concurrency: defaultConcurrency,
+    limitField: 'max_completion_tokens' as const,
+  };
   if (config.completionsScriptFile)
     return [{ ...common, name: 'scripted', url: '', roles: {}, script: readScript(config.completionsScriptFile) }];
-  if (config.completionsProvidersFile)
-    return readProviderFile(config.completionsProvidersFile, timeoutMs, process.env);
+  if (config.completionsProvidersFile) return readProviderFile(config.completionsProvidersFile, timeoutMs, process.env);
   if (!config.completionsUrl) return [];
   const roles = {
     auto: config.completionsModelBalanced,

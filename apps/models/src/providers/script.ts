@@ -3,8 +3,8 @@ import { ArrayMinSize, IsInt, IsNumber, IsString, Max, Min } from 'class-validat
 import { ConfigError } from '@parley/config/config';
 import { JsonObjects, ListOf, Optional, problemsOf, toInstance } from '@parley/contracts/fields';
 import { isRecord } from '@parley/contracts/is-record';
-import { parsedFile } from './provider-file';
-import type { UpstreamAnswer, UpstreamRequest } from './upstream.client';
+import { parsedFile } from './json-file';
+import type { UpstreamAnswer, UpstreamRequest } from './upstream';
 import { UpstreamError } from './upstream-error';
 
 const dimensions = 64;
@@ -106,7 +106,9 @@ function bucketOf(word: string): number {
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  return content.map((part: unknown) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('\n');
+  return content
+    .map((part: unknown) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('\n');
 }
 
 function tokensOf(text: string): number {

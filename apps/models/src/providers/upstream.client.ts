@@ -6,6 +6,7 @@ import { messageOf, parseJson } from '@parley/openai/response';
 import { createParser } from 'eventsource-parser';
 import type { Provider } from './provider';
 import { answerByScript } from './script';
+import type { UpstreamAnswer, UpstreamRequest } from './upstream';
 import { UpstreamError } from './upstream-error';
 
 const maxAnswerBytes = 64_000_000;
@@ -16,25 +17,6 @@ const maxEventLength = 4_000_000;
 const lastBytesMs = 1_000;
 const refusals = [400, 413, 422];
 const filterCodes = ['content_filter', 'content_policy_violation', 'ResponsibleAIPolicyViolation'];
-
-export interface UpstreamRequest {
-  /** Below `/v1/`. */
-  path: string;
-  method?: 'GET' | 'POST';
-  body?: object;
-  signal: AbortSignal;
-  /** Milliseconds until the first byte of the answer; the timeout of the provider if absent. */
-  firstByteMs?: number;
-}
-
-/** Answer of a provider that has begun with a success. */
-export interface UpstreamAnswer {
-  isStream: boolean;
-  /** Text of a JSON answer. Throws UpstreamError. */
-  text(): Promise<string>;
-  /** Data of the events of a stream, in batches as they arrive, until `[DONE]` or its end. Throws UpstreamError. */
-  events(): AsyncGenerator<string[]>;
-}
 
 /**
  * HTTP client of the providers: their addresses are the operator's. Bounds time and size of what they send, and never
@@ -178,9 +160,9 @@ class UpstreamExchange {
     response.once('close', () => clearTimeout(late)).resume();
   }
 
-  private explained(error: unknown): unknown {
+  private explained(error: unknown): Error {
     const { signal } = this.options;
-    if (signal.aborted) return signal.reason;
+    if (signal.aborted) return signal.reason as Error;
     if (error instanceof UpstreamError) return error;
     const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
     return this.error('failed', `cannot be reached or broke off (${code})`, error);

@@ -98,8 +98,13 @@ export class ActionsService implements OnApplicationShutdown {
 
   private async askModels(caller: BotCaller, integrationName: string, { type, input }: CallAction): Promise<Output> {
     const [, action] = partsOf(type);
-    return (await this.client.call(modelActions.call, caller, { action: action as (typeof legacyActions)[number], integrationName, input }))
-      .output;
+    return (
+      await this.client.call(modelActions.call, caller, {
+        action: action as (typeof legacyActions)[number],
+        integrationName,
+        input,
+      })
+    ).output;
   }
 
   private askChat(caller: BotCaller, { type, input }: CallAction): Promise<object> {
@@ -128,6 +133,7 @@ export class ActionsService implements OnApplicationShutdown {
 /** Undefined unless clients built before 2026 call this action to reach a model. */
 function modelTargetOf(type: string): ModelTarget | undefined {
   const [integrationName, action] = partsOf(type);
-  const isLegacy = legacyIntegrations.includes(integrationName) && (legacyActions as readonly string[]).includes(action);
+  const isLegacy =
+    legacyIntegrations.includes(integrationName) && (legacyActions as readonly string[]).includes(action);
   return isLegacy ? { callee: 'models', integrationName, inputSchema: null } : undefined;
 }

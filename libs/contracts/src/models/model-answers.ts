@@ -1,8 +1,8 @@
-import { AnswerControl, AnswerFrame, AnswerState } from '../answer-streams';
-import { type AnswerStreams, channel, instanceOperation } from '../operation';
+import { AnswerControl, AnswerFrame, AnswerState, type AnswerSubjects } from '../answer-streams';
+import { channel, instanceOperation } from '../operation';
 
 /** Streams of generated text, keyed by `caller.answerKey`. */
-export const modelAnswers: AnswerStreams = {
+export const modelAnswers: AnswerSubjects = {
   frames: channel({ subject: 'models.answers', data: AnswerFrame }),
   control: instanceOperation({ subject: 'models.answerControl', input: AnswerControl, output: AnswerState }),
 };
