@@ -124,7 +124,7 @@ describe('a command', () => {
   it.each([
     [
       ['dead-letters', 'list', ''],
-      ['admin', 'chat', 'files', 'hub', 'runtime', 'tables'],
+      ['admin', 'chat', 'files', 'hub', 'models', 'runtime', 'tables'],
     ],
     [
       ['files', ''],
