@@ -137,14 +137,14 @@ suite('the chart', () => {
     expect(new Set(queues)).toEqual(new Set([deliveryQueue.name]));
   });
 
-  it('lets only the runtime and the runner reach public addresses, and no private or metadata address', () => {
+  it('lets only models, the runtime and the runner reach public addresses, and no private or metadata address', () => {
     const { manifests } = releases['shared-folder'];
     const rulesTo = (name: string, apps: string[]) => {
       const { spec } = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)!;
       expect(spec.podSelector.matchExpressions[0].values).toEqual(apps);
       return spec.egress;
     };
-    const blocks = rulesTo('parley-to-internet', ['runner', 'runtime'])[0].to.map(({ ipBlock }: any) => ipBlock);
+    const blocks = rulesTo('parley-to-internet', ['models', 'runner', 'runtime'])[0].to.map(({ ipBlock }: any) => ipBlock);
     const reachable = (address: string, family: 'ipv4' | 'ipv6') => {
       const list = (cidrs: string[]) => {
         const found = new BlockList();

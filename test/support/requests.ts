@@ -328,6 +328,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'files.listTagValues': () => ({ path: { tag: 'kind' } }),
   'files.reindex.advance': () => ({ body: {} }),
   'files.reindex.dropFormer': () => ({ body: {} }),
+  'files.reindex.words': () => ({ body: {} }),
   'files.search': ({ tag }) => ({ query: { query: tag, tags: { kind: tag } } }),
   'files.setPassages': async (tenant) => ({
     path: { id: await tenant.newUploadedFile('passages') },
@@ -497,6 +498,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.jobs.list': ({ has }) => ({ path: { table: has.tableId } }),
   'tables.getOrCreate': ({ has }) => ({ path: { table: has.tableId }, body: { schema, tags: { kind: newName() } } }),
   'tables.list': () => ({}),
+  'tables.reindexWords': () => ({ body: {} }),
   'tables.reindex': ({ has }) => ({ body: { botId: has.botId } }),
   'tables.renameColumn': async (tenant) => ({
     path: { table: await tenant.newTable() },

@@ -1,5 +1,6 @@
 import { Env, integer, text } from '@parley/config/config';
 import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
+import { egressAllowPrivateVariable } from '@parley/egress/config';
 import { ServiceConfig } from '@parley/service/config';
 
 const modelOf = (role: string, others: string) =>
@@ -69,4 +70,6 @@ export class ModelsConfig extends ServiceConfig {
     about: 'Seconds for which an equal request of a bot gets the same answer; 0 turns the cache off.',
   })
   completionsCacheSeconds = 3_600;
+
+  @Env(egressAllowPrivateVariable) egressAllowPrivate?: 'true' | 'false';
 }

@@ -10,6 +10,8 @@ import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { workController } from '@parley/work-queue/work.controller';
 import { BudgetsService } from './budgets/budgets.service';
+import { allowsPrivate } from '@parley/egress/config';
+import { EgressClient } from '@parley/egress/egress.client';
 import { ModelCallEntity } from './budgets/model-call.entity';
 import { BudgetEntity, ReservationEntity, SpendEntity } from './budgets/spend.entity';
 import { SpendRepository } from './budgets/spend.repository';
@@ -21,6 +23,7 @@ import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { AnswersService } from './generation/answers.service';
 import { GenerationService } from './generation/generation.service';
+import { PicturesService } from './generation/pictures.service';
 import { StoredAnswerEntity } from './generation/stored-answer.entity';
 import { StoredAnswersRepository } from './generation/stored-answers.repository';
 import { ModelActionsController } from './legacy/model-actions.controller';
@@ -82,10 +85,12 @@ export class ModelsModule {
         GenerationService,
         ModelActionsService,
         OpenAiService,
+        PicturesService,
         ProvidersService,
         SpendRepository,
         StoredAnswersRepository,
         UpstreamClient,
+        { provide: EgressClient, useValue: new EgressClient({ allowPrivate: allowsPrivate(config) }) },
       ],
     };
   }

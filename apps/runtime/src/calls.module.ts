@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { isLocalOnly } from '@parley/config/loopback';
+import { allowsPrivate } from '@parley/egress/config';
 import { EgressClient } from '@parley/egress/egress.client';
 import { ActionCallsService } from './actions/action-calls.service';
 import { ActionRunEntity } from './actions/action-run.entity';
@@ -78,9 +78,3 @@ import { RegistrationsWorker } from './registrations/registrations.worker';
   ],
 })
 export class CallsModule {}
-
-/** Others who reach the platform must not reach the private network of its host through it. */
-export function allowsPrivate(config: Pick<RuntimeConfig, 'egressAllowPrivate' | 'host' | 'trustedProxies'>): boolean {
-  const { egressAllowPrivate } = config;
-  return egressAllowPrivate === undefined ? isLocalOnly(config) : egressAllowPrivate === 'true';
-}

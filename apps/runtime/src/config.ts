@@ -1,4 +1,5 @@
-import { choice, Env, integer } from '@parley/config/config';
+import { Env, integer } from '@parley/config/config';
+import { egressAllowPrivateVariable } from '@parley/egress/config';
 import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig, tunnelUrlVariable } from '@parley/service/config';
 
 export class RuntimeConfig extends ServiceConfig {
@@ -53,15 +54,7 @@ export class RuntimeConfig extends ServiceConfig {
   })
   logRetentionDays = 7;
 
-  @Env({
-    env: 'EGRESS_ALLOW_PRIVATE',
-    type: choice<'true' | 'false'>('true', 'false'),
-    about:
-      'Whether the platform may call bots at private and loopback addresses. Metadata addresses of clouds are always refused.',
-    optional: true,
-    defaultText: '`true` when `HOST` is a loopback address and `TRUSTED_PROXIES` is not set',
-  })
-  egressAllowPrivate?: 'true' | 'false';
+  @Env(egressAllowPrivateVariable) egressAllowPrivate?: 'true' | 'false';
 
   @Env(tunnelUrlVariable) tunnelUrl?: string;
 }

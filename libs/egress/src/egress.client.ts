@@ -32,16 +32,24 @@ export interface EgressOptions {
   resolve?: (hostname: string) => Promise<LookupAddress[]>;
 }
 
-export interface EgressRequest {
+export interface EgressFetch {
   headers: Record<string, string>;
-  body: string | Buffer;
   /** Time until the last byte of the response. */
   timeoutMs: number;
   /** 5,000,000 by default. */
-  maxRequestBytes?: number;
-  /** 5,000,000 by default. */
   maxResponseBytes?: number;
   signal?: AbortSignal;
+}
+
+export interface EgressRequest extends EgressFetch {
+  body: string | Buffer;
+  /** 5,000,000 by default. */
+  maxRequestBytes?: number;
+}
+
+interface Sent extends EgressFetch {
+  method: 'GET' | 'POST';
+  body?: Buffer;
 }
 
 /**
@@ -69,6 +77,20 @@ export class EgressClient {
         `The body has ${body.length} bytes. Requests may have at most ${maxRequestBytes} bytes.`,
       );
     }
+    return this.within(target, { ...request, method: 'POST', body });
+  }
+
+  /** Like `post`, without a body. */
+  async get(url: string, request: EgressFetch): Promise<EgressResponse> {
+    return this.within(this.checkedUrl(url), { ...request, method: 'GET' });
+  }
+
+  /** Ends running requests with RequestFailed. */
+  async close(): Promise<void> {
+    await (await this.agents)?.destroy();
+  }
+
+  private async within(target: URL, request: Sent): Promise<EgressResponse> {
     request.signal?.throwIfAborted();
 
     const { timeoutMs } = request;
@@ -80,7 +102,7 @@ export class EgressClient {
     const cancel = () => limit.abort(request.signal?.reason);
     request.signal?.addEventListener('abort', cancel, { once: true });
     try {
-      return await this.send(target, { ...request, body }, limit.signal);
+      return await this.send(target, request, limit.signal);
     } catch (error) {
       limit.signal.throwIfAborted();
       throw toEgressError(error, target.origin);
@@ -90,18 +112,13 @@ export class EgressClient {
     }
   }
 
-  /** Ends running requests with RequestFailed. */
-  async close(): Promise<void> {
-    await (await this.agents)?.destroy();
-  }
-
   /** Lazy import: loading it takes 10 MB and a tenth of a second. */
   private async openAgents(): Promise<Agents> {
     const { Agents } = await import('./agents');
     return new Agents(this.lookup);
   }
 
-  private async send(target: URL, request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
+  private async send(target: URL, request: Sent, signal: AbortSignal): Promise<EgressResponse> {
     const { maxResponseBytes = defaultMaxResponseBytes } = request;
     const { reusing, connecting } = await (this.agents ??= this.openAgents());
     const first = new Exchange(target.origin, maxResponseBytes, signal);
@@ -143,11 +160,11 @@ export class EgressClient {
   }
 }
 
-function dispatch(agent: Agent, target: URL, request: EgressRequest, exchange: Exchange): Promise<EgressResponse> {
+function dispatch(agent: Agent, target: URL, request: Sent, exchange: Exchange): Promise<EgressResponse> {
   const options: ExchangeOptions = {
     origin: target.origin,
     path: `${target.pathname}${target.search}`,
-    method: 'POST',
+    method: request.method,
     headers: { ...request.headers, 'accept-encoding': 'identity' },
     body: request.body,
     exchange,

@@ -75,7 +75,7 @@ it('reports a wrong key of Qdrant, in answers and at /readyz, from the start unt
   expect(JSON.stringify([told, failure])).not.toContain('sk-of-qdrant');
   answer = well;
   expect(await waitFor(readyz, ({ impaired }) => impaired === undefined)).toEqual({ status: 'ready' });
-  expect(await search()).toEqual({ passages: [] });
+  expect(await search()).toEqual({ passages: [], isCalibrated: false });
 });
 
 // Waits for the timeout of a Qdrant search, 4 s.

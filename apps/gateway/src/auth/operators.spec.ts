@@ -8,7 +8,7 @@ import { GatewayModule } from '../gateway.module';
 
 /** Operations that accounts of the operator may call, written down a second time. No other one may become so unseen. */
 const forAccounts = [
-  ...['admin', 'chat', 'files', 'hub', 'runtime', 'tables'].flatMap((service) => [
+  ...['admin', 'chat', 'files', 'hub', 'models', 'runtime', 'tables'].flatMap((service) => [
     `GET /operator/${service}/dead-letters`,
     `POST /operator/${service}/dead-letters/replay`,
     `GET /operator/${service}/work`,

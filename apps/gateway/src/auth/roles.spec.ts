@@ -158,7 +158,9 @@ async function ask({ route, access }: Operation, role: Role): Promise<string | u
   const query = /usages|quota/.test(line) ? '?type=bot_count' : '';
   const body = /^(POST|PUT|PATCH) /.test(line) ? { json: {} } : {};
   const { json } = await api.send(`${line}${query}`, { headers, ...body });
-  const { type } = json as { type?: string };
+  // Operations for SDKs of other vendors have errors in OpenAI's format.
+  const { error } = json as { error?: { code: string } };
+  const { type = error?.code } = json as { type?: string };
   if (type === 'Unauthorized') throw new Error(`${line} does not know the ${role}`);
   return type;
 }

@@ -130,6 +130,10 @@ const spoken = { type: 'text', text: 'hello' };
 const checkedFields: Record<string, Edges> = {
   'VisionOptions.transcribePages': pageChoice,
   'VisionOptions.indexPages': pageChoice,
+  'CreateEmbeddings.input': {
+    accepted: ['x', ['x'], [[1]]],
+    rejected: [[], 1, {}].map((value) => [value, 'must be a text or a list of texts']),
+  },
   'CreateChatMessage.payload': {
     accepted: [spoken, { ...spoken, text: 'x'.repeat(128 * 1024 - JSON.stringify({ ...spoken, text: '' }).length) }],
     rejected: [

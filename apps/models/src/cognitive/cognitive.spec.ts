@@ -1,4 +1,5 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { answerWith, beginStream, failWith, ModelServer, sendChunk } from '@parley/testing/model-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
@@ -354,3 +355,55 @@ function textOf(response: IncomingMessage): { text: string } {
   response.setEncoding('utf8').on('data', (part: string) => (read.text += part));
   return read;
 }
+
+describe('a picture by URL', () => {
+  const png = Buffer.from('89504e470d0a1a0a', 'hex');
+  let pictures: Server;
+  let url: string;
+
+  beforeAll(async () => {
+    pictures = createServer((request, response) => {
+      const type = request.url === '/page' ? 'text/html' : 'image/png';
+      response.writeHead(request.url === '/moved' ? 302 : 200, { 'content-type': type, location: '/picture' }).end(png);
+    });
+    await new Promise<void>((resolve) => pictures.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`;
+  });
+
+  afterAll(() => pictures.close());
+
+  const withPicture = (address: string) => ({
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'see' }, { type: 'image', url: address }] }],
+  });
+
+  it('reaches the provider as data', async () => {
+    const bot = await newBot();
+
+    expect((await bot.generate(withPicture(`${url}/picture`))).status).toBe(200);
+    expect(upstream.requests[0]!.body.messages[0]).toEqual({
+      role: 'user',
+      content: [
+        { type: 'text', text: 'see' },
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${png.toString('base64')}` } },
+      ],
+    });
+  });
+
+  it.each([
+    ['/page', 'messages[0].content[1] must be image/png'],
+    ['/moved', 'its server answered 302 in place of 200'],
+  ])('is refused at %s', async (path, message) => {
+    const bot = await newBot();
+    const { status, json } = await bot.generate(withPicture(`${url}${path}`));
+
+    expect({ status, message: json.message }).toEqual({ status: 400, message: expect.stringContaining(message) });
+    expect(upstream.requests).toHaveLength(0);
+  });
+
+  it('is refused at an address of cloud metadata', async () => {
+    const bot = await newBot();
+    const { status, json } = await bot.generate(withPicture('http://169.254.169.254/latest'));
+
+    expect({ status, message: json.message }).toEqual({ status: 400, message: expect.stringContaining('is refused') });
+  });
+});

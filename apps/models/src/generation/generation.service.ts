@@ -17,6 +17,7 @@ import type { UpstreamAnswer } from '../providers/upstream';
 import { UpstreamClient } from '../providers/upstream.client';
 import { UpstreamError } from '../providers/upstream-error';
 import { type ChatRequest, type Completion, CompletionReader, type Delta, type Usage } from './completion';
+import { PicturesService } from './pictures.service';
 import { countPrompt, countTokens } from './token-count';
 
 /** Calls at once of a bot, in one process, and those that wait behind them. */
@@ -89,6 +90,7 @@ export class GenerationService {
     private readonly providers: ProvidersService,
     private readonly upstream: UpstreamClient,
     private readonly budgets: BudgetsService,
+    private readonly pictures: PicturesService,
     private readonly config: ModelsConfig,
     @Inject(platformToken) { metrics }: Platform,
   ) {
@@ -105,8 +107,9 @@ export class GenerationService {
    * Throws QuotaExceeded, InvalidPayload, a 503 when no provider could answer, or the reason of the signal. With `onParts`, an
    * error after the first part breaks the answer off.
    */
-  async generate(call: GenerationCall, onParts?: Attempt['onParts']): Promise<Generation> {
+  async generate(asked: GenerationCall, onParts?: Attempt['onParts']): Promise<Generation> {
     const started = performance.now();
+    const call = { ...asked, request: await this.pictures.inline(asked.request, asked.signal) };
     const { bot, workspace, traceparent } = call.caller;
     const payer: Payer = { botId: bot.id, workspaceId: workspace.id, month: monthOf(new Date()) };
     const candidates = this.inOrder(await this.providers.resolve(call.wanted, roleOf(call)));

@@ -1,4 +1,4 @@
-import { allowsPrivate } from '../calls.module';
+import { allowsPrivate } from '@parley/egress/config';
 
 const proxied = { host: '127.0.0.1', trustedProxies: '127.0.0.1' };
 

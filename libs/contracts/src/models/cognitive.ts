@@ -43,7 +43,7 @@ export class GenerateText {
   @JsonObjects({ minItems: 1, maxItems: 10_000 }) messages!: Record<string, unknown>[];
 
   /** `auto` (default), `best`, `fast`, `<provider>:<model>`, or a list in order of preference. */
-  @Nullable() @JsonValue() model?: unknown;
+  @Optional() @JsonValue() model?: unknown;
 
   @Nullable() @IsNumber() @Min(0) @Max(2) temperature?: number | null;
   @Nullable() @IsNumber() @Min(0) @Max(1) topP?: number | null;
@@ -52,22 +52,22 @@ export class GenerateText {
   @Nullable() @IsInt() @Min(1) maxTokens?: number | null;
 
   /** Text or list of texts that end the answer. */
-  @Nullable() @JsonValue() stopSequences?: unknown;
+  @Optional() @JsonValue() stopSequences?: unknown;
 
   /** `text` or `json`. */
-  @Nullable() @JsonValue() responseFormat?: unknown;
+  @Optional() @JsonValue() responseFormat?: unknown;
 
   @Nullable() @IsString() reasoningEffort?: string | null;
-  @Nullable() @JsonValue() search?: unknown;
+  @Optional() @JsonValue() search?: unknown;
 
   /** Put before the messages. */
   @Nullable() @IsString() systemPrompt?: string | null;
 
-  @Nullable() @JsonValue(any) tools?: unknown;
+  @Optional() @JsonValue(any) tools?: unknown;
   @Nullable() @JsonObject() toolControl?: Record<string, unknown> | null;
   @Nullable() @JsonObject() toolChoice?: Record<string, unknown> | null;
-  @Nullable() @Nested(GenerationOptions) options?: GenerationOptions | null;
-  @Nullable() @Nested(GenerationMeta) meta?: GenerationMeta | null;
+  @Nested(GenerationOptions, { nullable: true }) options?: GenerationOptions | null;
+  @Nested(GenerationMeta, { nullable: true }) meta?: GenerationMeta | null;
 }
 
 export class ModelUsage {

@@ -1,6 +1,6 @@
 import { IsBoolean, IsInt, IsString, Length, Min } from 'class-validator';
 import { bot } from '../access';
-import { JsonObject, JsonObjects, JsonValue, ListOf, Nullable, Open } from '../fields';
+import { Checked, JsonObject, JsonObjects, ListOf, Nullable, Open } from '../fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 import { generationTimeoutMs } from './cognitive';
@@ -37,7 +37,15 @@ export class CreateEmbeddings {
   @IsString() @Length(1, 200) model!: string;
 
   /** Text, list of texts, or lists of tokens. */
-  @JsonValue({ maxBytes: maxBodyBytes }) input!: unknown;
+  @Checked({
+    convert: (value) => value,
+    problem: (value) =>
+      typeof value === 'string' || (Array.isArray(value) && value.length > 0)
+        ? undefined
+        : 'must be a text or a list of texts',
+    schema: { oneOf: [{ type: 'string' }, { type: 'array', items: {}, minItems: 1 }] },
+  })
+  input!: string | unknown[];
 }
 
 @Open()
