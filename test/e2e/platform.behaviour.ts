@@ -13,7 +13,7 @@ import { describeBots } from './bots.behaviour';
 import { describeChat } from './chat.behaviour';
 import { describeFiles } from './files.behaviour';
 import { describeTables } from './tables.behaviour';
-import { undeclared } from '../support/answers';
+import { brokenPromises, undeclared } from '../support/answers';
 import { anonymous, call, callChat, clientMethods } from '../support/client-methods';
 import { ask, disagreements, requestOf, routedOperations, senderOf } from '../support/requests';
 import { Tenant } from '../support/tenant';
@@ -326,7 +326,7 @@ export function describePlatform(
           const answer = await ask(platform.url, operation, senderOf(operation, tenant), request);
 
           expect(answer.status).toBe(operation.status);
-          expect(undeclared(operation, answer.json)).toEqual([]);
+          expect(brokenPromises(operation, answer)).toEqual([]);
         },
       );
 
