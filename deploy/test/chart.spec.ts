@@ -144,7 +144,9 @@ suite('the chart', () => {
       expect(spec.podSelector.matchExpressions[0].values).toEqual(apps);
       return spec.egress;
     };
-    const blocks = rulesTo('parley-to-internet', ['models', 'runner', 'runtime'])[0].to.map(({ ipBlock }: any) => ipBlock);
+    const blocks = rulesTo('parley-to-internet', ['models', 'runner', 'runtime'])[0].to.map(
+      ({ ipBlock }: any) => ipBlock,
+    );
     const reachable = (address: string, family: 'ipv4' | 'ipv6') => {
       const list = (cidrs: string[]) => {
         const found = new BlockList();

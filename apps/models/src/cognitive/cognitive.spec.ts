@@ -356,7 +356,7 @@ function textOf(response: IncomingMessage): { text: string } {
   return read;
 }
 
-describe('a picture by URL', () => {
+describe('pictures', () => {
   const png = Buffer.from('89504e470d0a1a0a', 'hex');
   let pictures: Server;
   let url: string;
@@ -373,10 +373,18 @@ describe('a picture by URL', () => {
   afterAll(() => pictures.close());
 
   const withPicture = (address: string) => ({
-    messages: [{ role: 'user', content: [{ type: 'text', text: 'see' }, { type: 'image', url: address }] }],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'image', url: address },
+        ],
+      },
+    ],
   });
 
-  it('reaches the provider as data', async () => {
+  it('sends a picture by URL to the provider as data', async () => {
     const bot = await newBot();
 
     expect((await bot.generate(withPicture(`${url}/picture`))).status).toBe(200);
@@ -392,7 +400,7 @@ describe('a picture by URL', () => {
   it.each([
     ['/page', 'messages[0].content[1] must be image/png'],
     ['/moved', 'its server answered 302 in place of 200'],
-  ])('is refused at %s', async (path, message) => {
+  ])('refuses a picture at %s', async (path, message) => {
     const bot = await newBot();
     const { status, json } = await bot.generate(withPicture(`${url}${path}`));
 
@@ -400,7 +408,7 @@ describe('a picture by URL', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  it('is refused at an address of cloud metadata', async () => {
+  it('refuses a picture at an address of cloud metadata', async () => {
     const bot = await newBot();
     const { status, json } = await bot.generate(withPicture('http://169.254.169.254/latest'));
 

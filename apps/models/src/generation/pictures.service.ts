@@ -46,10 +46,12 @@ export class PicturesService implements OnApplicationShutdown {
 
   private async fetch(url: string, path: string, signal: AbortSignal): Promise<string> {
     const limits = { timeoutMs, maxResponseBytes: maxPictureBytes, signal };
-    const response = await this.egress.get(url, { headers: { accept: types.join(', ') }, ...limits }).catch((error: Error) => {
-      signal.throwIfAborted();
-      throw new ApiError('InvalidPayload', `${path} cannot be fetched. ${error.message}`, { cause: error });
-    });
+    const response = await this.egress
+      .get(url, { headers: { accept: types.join(', ') }, ...limits })
+      .catch((error: Error) => {
+        signal.throwIfAborted();
+        throw new ApiError('InvalidPayload', `${path} cannot be fetched. ${error.message}`, { cause: error });
+      });
     const { status, headers, body } = response;
     if (status !== 200)
       throw new ApiError('InvalidPayload', `${path} cannot be fetched: its server answered ${status} in place of 200.`);

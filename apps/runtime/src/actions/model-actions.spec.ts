@@ -97,7 +97,10 @@ it('leaves the action to an integration of that name that the bot has installed'
     },
   });
   const { bot } = await account.client.createBot({});
-  await account.client.updateBot({ id: bot.id, integrations: { [integration.id]: { enabled: true, configuration: {} } } });
+  await account.client.updateBot({
+    id: bot.id,
+    integrations: { [integration.id]: { enabled: true, configuration: {} } },
+  });
   const client = api.client(account.token, account.workspaceId, bot.id);
   upstream.requests.length = 0;
 
