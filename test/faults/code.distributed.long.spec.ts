@@ -121,6 +121,11 @@ const codeOf = (version: number) => `
     const client = clientOf(fleet, id);
     await send(client, 1);
     await allProcessed(client, 1);
+    // The line would be lost with the runner.
+    await waitFor(
+      () => processesOf(id),
+      ({ length }) => length === 1,
+    );
     const ofFirstPart = await RowLock.ofAll(fleet.databaseUrl, 'admin.bot_code');
     const runners = fleet.replicas('runner');
     await Promise.all(runners.map((runner) => runner.end('SIGKILL')));

@@ -136,8 +136,9 @@ interface Reading {
     expect(reading.text).not.toContain('finished');
     expect(held.responses).toHaveLength(1);
     await upstream.requests[0]!.aborted;
-    await fleet.the('models').start();
+    // As if two minutes had passed: a process that starts looks for such reservations at once.
     await database.query(`UPDATE models.reservation SET renewed_at = now() - interval '2 minutes'`);
+    await fleet.the('models').start();
     await waitFor(async () => (await database.query('SELECT 1 FROM models.reservation')).rowCount === 0);
     const { rows } = await database.query(
       `SELECT reserved_tokens, settled_tokens > 0 AS is_settled FROM models.spend WHERE scope = 'bot'`,

@@ -428,6 +428,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'models.cognitive.generateText': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.generateTextStream': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.listModels': () => ({}),
+  'models.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'models.deadLetters.list': () => ({}),
   'models.deadLetters.replay': () => ({}),
   'models.openAi.createChatCompletion': () => ({

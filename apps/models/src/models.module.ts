@@ -19,8 +19,9 @@ import { CognitiveController } from './cognitive/cognitive.controller';
 import { CognitiveService } from './cognitive/cognitive.service';
 import { ModelsConfig } from './config';
 import { DeletedBotEntity } from './erasure/deleted-bot.entity';
-import { EraseBotHandler } from './erasure/erase-bot.handler';
+import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
+import { ErasureService } from './erasure/erasure.service';
 import { AnswersService } from './generation/answers.service';
 import { GenerationService } from './generation/generation.service';
 import { PicturesService } from './generation/pictures.service';
@@ -70,7 +71,7 @@ export class ModelsModule {
       ],
       controllers: [
         CognitiveController,
-        EraseBotHandler,
+        ErasureController,
         ModelActionsController,
         OpenAiController,
         deadLettersController(models.deadLetters),
@@ -82,6 +83,7 @@ export class ModelsModule {
         CognitiveService,
         EmbeddingsService,
         ErasureRepository,
+        ErasureService,
         GenerationService,
         ModelActionsService,
         OpenAiService,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { admin } from '@parley/contracts/admin/admin';
 import { chat } from '@parley/contracts/chat/chat';
 import { files } from '@parley/contracts/files';
+import { models } from '@parley/contracts/models/models';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import { tables } from '@parley/contracts/tables/tables';
 import { Operator } from '../operator';
@@ -20,6 +21,7 @@ export function addBotCommands(program: Command, output: Output): void {
         ...(await operator.call(tables.countLeftovers, { botId })),
         ...(await operator.call(chat.countLeftovers, { botId })),
         ...(await operator.call(runtime.countLeftovers, { botId })),
+        ...(await operator.call(models.countLeftovers, { botId })),
       });
     });
   bot

@@ -18,6 +18,8 @@ export type PlannedCall = Pick<CallRecord, 'kind' | 'wanted_model' | 'conversati
 /** Reservation of a call under way. */
 export interface Reservation {
   id: string;
+  /** Whether a budget applies, so that the answer must not become longer than reserved. */
+  isLimited: boolean;
   /** Use so far, of a stream that has begun. */
   used?: Amount;
 }
@@ -34,9 +36,10 @@ export class BudgetsService {
 
   /** Throws QuotaExceeded. */
   async reserve(payer: Payer, most: Amount, call: PlannedCall): Promise<Reservation> {
-    const reservation: Reservation = { id: newId('mcall') };
-    const exceeded = await this.spend.reserve(reservation.id, payer, most, call);
+    const id = newId('mcall');
+    const { exceeded, isLimited } = await this.spend.reserve(id, payer, most, call);
     if (exceeded) throw used(exceeded, payer.month);
+    const reservation: Reservation = { id, isLimited };
     this.underWay.add(reservation);
     return reservation;
   }

@@ -102,6 +102,17 @@ it('refuses a call that could cost more than the budget has left', async () => {
   expect(upstream.requests).toHaveLength(0);
 });
 
+it('sends the longest answer that it has reserved, where a budget applies and the request names none', async () => {
+  const [limited, free] = [await newBot(), await newBot()];
+  await limited.limit(null, 1_000_000);
+  upstream.requests.length = 0;
+
+  await limited.generate({ maxTokens: undefined });
+  await free.generate({ maxTokens: undefined });
+
+  expect(upstream.requests.map(({ body }) => body['max_completion_tokens'])).toEqual([8_192, undefined]);
+});
+
 it('stops a bot at the budget of its workspace', async () => {
   const other = await api.newAccount();
   const { bot } = await other.client.createBot({});

@@ -51,9 +51,19 @@ export interface UsedBudget extends Exceeded {
 
 interface Verdict extends Exceeded {
   is_complete: boolean;
+  is_limited: boolean;
   fits: boolean;
 }
 
+export interface Reserved {
+  /** Budget that the call might exceed: nothing was reserved. */
+  exceeded?: Exceeded;
+  /** Whether a budget applies. */
+  isLimited: boolean;
+}
+
+/** A call that ends after the erasure of its bot leaves nothing behind. */
+const isOfExistingBot = 'NOT EXISTS (SELECT 1 FROM deleted_bot WHERE deleted_bot.bot_id = gone.bot_id)';
 const callColumns = `kind, provider, model, wanted_model, conversation_id, event_id, trace_id, input_tokens,
   output_tokens, cost, is_estimated, is_cached, fallbacks, latency_ms, first_token_ms, finish, error`;
 const callTypes = `kind text, provider text, model text, wanted_model text, conversation_id text, event_id text,
@@ -66,14 +76,9 @@ export class SpendRepository {
 
   /**
    * Reserves the most that a call can cost, for its bot and its workspace, unless settled and reserved amounts together would
-   * exceed a budget: then nothing changes, and the budget is returned. The rows are locked in one order.
+   * exceed a budget: then nothing changes. The rows are locked in one order.
    */
-  async reserve(
-    id: string,
-    { botId, workspaceId, month }: Payer,
-    most: Amount,
-    call: object,
-  ): Promise<Exceeded | undefined> {
+  async reserve(id: string, { botId, workspaceId, month }: Payer, most: Amount, call: object): Promise<Reserved> {
     const [verdict] = await this.database.query<Verdict>(
       `WITH locked AS MATERIALIZED (
          SELECT scope, scope_id, settled_cost + reserved_cost AS cost, settled_tokens + reserved_tokens AS tokens
@@ -84,7 +89,8 @@ export class SpendRepository {
            coalesce(locked.cost + $5 <= max_cost, true) AND coalesce(locked.tokens + $6 <= max_tokens, true) AS fits
          FROM locked LEFT JOIN budget USING (scope, scope_id)
        ), verdict AS MATERIALIZED (
-         SELECT count(*) = 2 AS is_complete, count(*) = 2 AND bool_and(fits) AS fits FROM checked
+         SELECT count(*) = 2 AS is_complete, count(*) = 2 AND bool_and(fits) AS fits,
+           coalesce(bool_or(max_cost IS NOT NULL OR max_tokens IS NOT NULL), false) AS is_limited FROM checked
        ), added AS (
          UPDATE spend SET reserved_cost = reserved_cost + $5, reserved_tokens = reserved_tokens + $6
          WHERE month = $4 AND ((scope = 'bot' AND scope_id = $2) OR (scope = 'workspace' AND scope_id = $3))
@@ -93,12 +99,13 @@ export class SpendRepository {
          INSERT INTO reservation (id, bot_id, workspace_id, month, cost, tokens, call)
          SELECT $1, $2, $3, $4, $5, $6, $7 FROM verdict WHERE fits
        )
-       SELECT verdict.is_complete, verdict.fits, checked.scope, checked.max_cost, checked.max_tokens
+       SELECT verdict.is_complete, verdict.is_limited, verdict.fits, checked.scope, checked.max_cost, checked.max_tokens
        FROM verdict LEFT JOIN checked ON NOT checked.fits ORDER BY checked.scope LIMIT 1`,
       [id, botId, workspaceId, month, most.cost, most.tokens, JSON.stringify(call)],
       'reserve',
     );
-    if (verdict!.is_complete) return verdict!.fits ? undefined : verdict;
+    const { is_complete: isComplete, is_limited: isLimited, fits } = verdict!;
+    if (isComplete) return fits ? { isLimited } : { isLimited, exceeded: verdict };
     await this.insertMonth(botId, workspaceId, month);
     return this.reserve(id, { botId, workspaceId, month }, most, call);
   }
@@ -115,6 +122,7 @@ export class SpendRepository {
          INSERT INTO model_call (id, bot_id, workspace_id, ${callColumns})
          SELECT gone.id, gone.bot_id, gone.workspace_id, call.*
          FROM gone, jsonb_to_record($4::jsonb) AS call (${callTypes})
+         WHERE ${isOfExistingBot}
        )
        SELECT settled.scope, settled.scope_id, settled_cost AS cost, settled_tokens AS tokens, max_cost, max_tokens
        FROM settled JOIN budget USING (scope, scope_id)`,
@@ -160,6 +168,7 @@ export class SpendRepository {
            'error', 'The process ended during the call.'
          FROM gone, jsonb_to_record(gone.call) AS call (kind text, wanted_model text, conversation_id text,
            event_id text, trace_id text)
+         WHERE ${isOfExistingBot}
        )
        SELECT 1 FROM gone`,
       [lapseSeconds],

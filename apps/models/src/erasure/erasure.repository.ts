@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { ModelLeftovers } from '@parley/contracts/models/leftovers';
 import { Database } from '@parley/persistence/database';
 
-/** Tables with rows of bots, and the column of their key. */
-const tables = { model_call: 'id', stored_answer: 'key', reservation: 'id' };
+/** Tables with rows of bots, and the column of their key. Reservations end by themselves, within two minutes. */
+const tables = { model_call: 'id', stored_answer: 'key' };
 
 @Injectable()
 export class ErasureRepository {
@@ -24,6 +25,16 @@ export class ErasureRepository {
       deleted += rows.length;
     }
     return deleted;
+  }
+
+  async count(botId: string): Promise<ModelLeftovers> {
+    const [row] = await this.database.query<ModelLeftovers>(
+      `SELECT (SELECT count(*) FROM model_call WHERE bot_id = $1)::int AS "modelCalls",
+         (SELECT count(*) FROM stored_answer WHERE bot_id = $1)::int AS "storedAnswers",
+         (SELECT count(*) FROM spend WHERE scope = 'bot' AND scope_id = $1)::int AS "modelSpends"`,
+      [botId],
+    );
+    return row!;
   }
 
   async deleteSums(botId: string): Promise<void> {

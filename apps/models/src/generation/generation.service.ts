@@ -208,12 +208,13 @@ export class GenerationService {
   /** Reads the answer of one provider. Returns the text of one in one piece. */
   private async receive(attempt: Attempt, reader: CompletionReader): Promise<string | undefined> {
     const { provider, model, call, onParts } = attempt;
+    const limit = call.maxTokens ?? (attempt.reservation.isLimited ? this.longestAnswer(attempt) : undefined);
     const answer = await this.upstream.send(provider, {
       path: 'chat/completions',
       body: {
         ...call.request,
         model: model.upstream,
-        ...(call.maxTokens !== undefined && { [provider.limitField]: call.maxTokens }),
+        ...(limit !== undefined && { [provider.limitField]: limit }),
         ...(onParts && { stream: true, stream_options: { include_usage: true } }),
       },
       signal: call.signal,
@@ -279,16 +280,20 @@ export class GenerationService {
     return [...candidates.filter((each) => !isFailing(each)), ...candidates.filter(isFailing)];
   }
 
-  /** The most that any candidate can cost. Sets the longest answer where the request names none. */
+  /** The most that any candidate can cost. */
   private most(call: GenerationCall, candidates: Candidate[]): Amount {
-    const limits = candidates.flatMap(({ model }) => model.maxOutput ?? []);
-    const output = call.maxTokens ?? Math.max(this.config.completionsMaxTokens, ...limits);
-    const usage = { input: countPrompt(call.request), output };
-    const costs = candidates.map(({ model }) => costsOf(usage, model.prices));
-    return {
-      cost: inBillionths(Math.max(...costs.map(({ input, output: answer }) => input + answer))),
-      tokens: usage.input + usage.output,
-    };
+    const input = countPrompt(call.request);
+    const each = candidates.map((candidate) => {
+      const output = call.maxTokens ?? this.longestAnswer(candidate);
+      const costs = costsOf({ input, output }, candidate.model.prices);
+      return { cost: inBillionths(costs.input + costs.output), tokens: input + output };
+    });
+    return { cost: Math.max(...each.map(({ cost }) => cost)), tokens: Math.max(...each.map(({ tokens }) => tokens)) };
+  }
+
+  /** Tokens of an answer whose request names no limit, where a budget applies. */
+  private longestAnswer({ model }: Candidate): number {
+    return model.maxOutput ?? this.config.completionsMaxTokens;
   }
 }
 

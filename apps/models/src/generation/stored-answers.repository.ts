@@ -29,7 +29,8 @@ export class StoredAnswersRepository {
   async keep(botId: string, key: string, answer: object, seconds: number): Promise<void> {
     await this.database.query(
       `INSERT INTO stored_answer (bot_id, key, answer, expires_at)
-       VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+       SELECT $1, $2, $3, now() + make_interval(secs => $4)
+       WHERE NOT EXISTS (SELECT 1 FROM deleted_bot WHERE bot_id = $1)
        ON CONFLICT (bot_id, key) DO UPDATE SET answer = excluded.answer, expires_at = excluded.expires_at`,
       [botId, key, JSON.stringify(answer), seconds],
     );

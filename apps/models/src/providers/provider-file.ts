@@ -36,7 +36,6 @@ class ProviderOfFile {
   @Optional() @MapOf(String) roles?: Record<string, string>;
   @Optional() @IsInt() @Min(100) timeoutMs?: number;
   @Optional() @IsInt() @Min(1) concurrency?: number;
-  @Optional() @IsInt() @Min(1) requestsPerMinute?: number;
   @Optional() @IsIn(['max_completion_tokens', 'max_tokens']) limitField?: Provider['limitField'];
 }
 
@@ -75,7 +74,6 @@ function toProvider(given: ProviderOfFile, timeoutMs: number, env: NodeJS.Proces
     roles: given.roles ?? {},
     timeoutMs: given.timeoutMs ?? timeoutMs,
     concurrency: given.concurrency ?? defaultConcurrency,
-    requestsPerMinute: given.requestsPerMinute,
     limitField: given.limitField ?? 'max_completion_tokens',
   };
 }

@@ -37,8 +37,6 @@ export interface Provider {
   timeoutMs: number;
   /** Requests at once, in one process. */
   concurrency: number;
-  /** Requests a minute, in one process. */
-  requestsPerMinute?: number;
   /** Field of the request with the longest answer; older servers know only `max_tokens`. */
   limitField: 'max_completion_tokens' | 'max_tokens';
 }
