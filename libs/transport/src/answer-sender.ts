@@ -67,9 +67,8 @@ export class AnswerSender {
   async write(text: string): Promise<void> {
     if (!this.isBegun) this.begin();
     this.isBegun = true;
-    for (let start = 0; start < text.length; start += maxFrameLength) {
+    for (const part of partsOf(text)) {
       this.gone.signal.throwIfAborted();
-      const part = text.slice(start, start + maxFrameLength);
       this.publish({ text: part });
       this.sent += part.length;
       if (this.isFull) await new Promise<void>((resolve) => (this.resume = resolve));
@@ -117,4 +116,18 @@ export class AnswerSender {
     this.number += 1;
     this.client.publishTo(this.streams.frames, this.key, { number: this.number, ...part });
   }
+}
+
+/** Parts of at most `maxFrameLength`, none of which ends within a character. */
+function* partsOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length;) {
+    let end = Math.min(start + maxFrameLength, text.length);
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+    yield text.slice(start, end);
+    start = end;
+  }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
 }

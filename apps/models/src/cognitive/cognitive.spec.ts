@@ -119,6 +119,20 @@ it('streams JSON lines, of which the last has the metadata', async () => {
   });
 });
 
+it('keeps characters whole in a long part of a stream', async () => {
+  const bot = await newBot();
+  const smiles = `x${'😀'.repeat(100_000)}`;
+  upstream.answer = (request, response) =>
+    answerWith(smiles)({ ...request, body: { ...request.body, stream: false } }, response);
+
+  const { text } = await bot.stream({});
+  expect(
+    lines(text)
+      .map(({ output = '' }) => output)
+      .join(''),
+  ).toBe(smiles);
+});
+
 it('sends a part of a stream before the next one exists', async () => {
   const bot = await newBot();
   let goOn!: () => void;
