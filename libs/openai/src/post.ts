@@ -1,5 +1,5 @@
 import { inSpan, isTraced } from '@parley/tracing/tracing';
-import { ResponseTooLarge, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from './response';
+import { apiUrl, ResponseTooLarge, codeOf, messageOf, parseJson, readBounded, retryAfterMs } from './response';
 import type { ServerBusy, ServerRefused, ServerUnavailable } from './server-errors';
 
 /** Statuses that the text itself causes. All others depend on the state of the server, which an operator may fix. */
@@ -40,7 +40,7 @@ async function send(server: OpenAiServer, path: string, input: object, signal?: 
   let response: Response;
   let body: string;
   try {
-    response = await fetch(`${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/${path}`, {
+    response = await fetch(apiUrl(url, path), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',

@@ -30,6 +30,11 @@ export function messageOf(body: string, apiKey?: string): string {
   return clean.length > maxMessageLength ? `${clean.slice(0, maxMessageLength)}…` : clean;
 }
 
+/** Address below `/v1` of a server whose URL ends with or without it. */
+export function apiUrl(url: string, path: string): string {
+  return `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/${path}`;
+}
+
 export function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);

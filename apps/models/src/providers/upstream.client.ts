@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { isRecord } from '@parley/contracts/is-record';
-import { messageOf, parseJson } from '@parley/openai/response';
+import { apiUrl, messageOf, parseJson } from '@parley/openai/response';
 import { createParser } from 'eventsource-parser';
 import type { Provider } from './provider';
 import { answerByScript } from './script';
@@ -56,7 +56,7 @@ class UpstreamExchange {
   open(http: HttpAgent, https: HttpsAgent): Promise<IncomingMessage> {
     const { path, method = 'POST', body, signal, firstByteMs = this.provider.timeoutMs } = this.options;
     signal.throwIfAborted();
-    const url = new URL(`${this.provider.url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/${path}`);
+    const url = new URL(apiUrl(this.provider.url, path));
     const text = body && JSON.stringify(body);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
