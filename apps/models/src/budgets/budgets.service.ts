@@ -13,7 +13,18 @@ const cleanMs = 3_600_000;
 const billionths = 1_000_000_000;
 
 /** The part of a call that is known before it is answered. */
-export type PlannedCall = Pick<CallRecord, 'kind' | 'wanted_model' | 'conversation_id' | 'event_id' | 'trace_id'>;
+export type PlannedCall = Pick<
+  CallRecord,
+  'kind' | 'wanted_model' | 'conversation_id' | 'event_id' | 'trace_id' | 'provider' | 'model'
+>;
+
+/** Result of a call, and what it has cost. */
+export interface Answered<Result> {
+  result: Result;
+  amount: Amount;
+  /** With provider and model, unless they were planned. */
+  record: Omit<CallRecord, keyof PlannedCall> & Partial<Pick<CallRecord, 'provider' | 'model'>>;
+}
 
 /** Reservation of a call under way. */
 export interface Reservation {
@@ -34,8 +45,29 @@ export class BudgetsService {
 
   constructor(private readonly spend: SpendRepository) {}
 
-  /** Throws QuotaExceeded. */
-  async reserve(payer: Payer, most: Amount, call: PlannedCall): Promise<Reservation> {
+  /**
+   * Runs a call within its reservation. One that fails is settled at what had streamed. One that cannot be settled lapses. Throws
+   * QuotaExceeded, or the error of the work.
+   * @param started time of `performance.now()` when the call arrived
+   */
+  async run<Result>(
+    { payer, most, planned, started }: { payer: Payer; most: Amount; planned: PlannedCall; started: number },
+    work: (reservation: Reservation) => Promise<Answered<Result>>,
+  ): Promise<Result> {
+    const reservation = await this.reserve(payer, most, planned);
+    let answered: Answered<Result>;
+    try {
+      answered = await work(reservation);
+    } catch (error) {
+      const { used: amount = { cost: 0, tokens: 0 } } = reservation;
+      await this.settle(reservation, amount, failedRecord(planned, error, amount, started));
+      throw error;
+    }
+    await this.settle(reservation, answered.amount, { ...planned, ...answered.record });
+    return answered.result;
+  }
+
+  private async reserve(payer: Payer, most: Amount, call: PlannedCall): Promise<Reservation> {
     const id = newId('mcall');
     const { exceeded, isLimited } = await this.spend.reserve(id, payer, most, call);
     if (exceeded) throw used(exceeded, payer.month);
@@ -44,7 +76,7 @@ export class BudgetsService {
     return reservation;
   }
 
-  async settle(reservation: Reservation, amount: Amount, call: CallRecord): Promise<void> {
+  private async settle(reservation: Reservation, amount: Amount, call: CallRecord): Promise<void> {
     try {
       await this.spend.settle(reservation.id, amount, call);
     } finally {
@@ -77,6 +109,16 @@ export function monthOf(time: Date): string {
 /** US dollars as the schema has them, rounded up: nothing that has a price is free. */
 export function inBillionths(dollars: number): number {
   return Math.ceil(Math.round(dollars * billionths * 1e3) / 1e3);
+}
+
+function failedRecord(planned: PlannedCall, error: unknown, { cost, tokens }: Amount, started: number): CallRecord {
+  return {
+    ...planned,
+    ...{ input_tokens: 0, output_tokens: tokens, cost, is_estimated: true, is_cached: false, fallbacks: 0 },
+    latency_ms: Math.round(performance.now() - started),
+    finish: 'error',
+    error: error instanceof Error ? error.message.slice(0, 500) : String(error),
+  };
 }
 
 function used({ scope, max_cost: cost, max_tokens: tokens }: Exceeded, month: string): ApiError {

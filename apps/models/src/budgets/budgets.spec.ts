@@ -11,6 +11,7 @@ import { HubModule } from '../../../hub/src/hub.module';
 import { ModelsConfig } from '../config';
 import { ModelsModule } from '../models.module';
 import { BudgetsService } from './budgets.service';
+import type { SpendRepository } from './spend.repository';
 
 let api: PublicApi;
 let account: Account;
@@ -162,4 +163,24 @@ it('settles the reservation of a process that died: at what had streamed, else a
   expect(await bot.spent()).toEqual({
     ...{ settled_cost: '13104', settled_tokens: '24', reserved_cost: '0', reserved_tokens: '0' },
   });
+});
+
+it('leaves a call whose settlement fails to lapse, and does not settle it as free', async () => {
+  const settle = jest.fn().mockRejectedValue(new Error('the database is away'));
+  const spend = { reserve: () => Promise.resolve({ isLimited: true }), settle } as unknown as SpendRepository;
+  const call = {
+    ...{ payer: { botId: 'b', workspaceId: 'w', month }, most: { cost: 9, tokens: 9 }, started: 0 },
+    planned: { kind: 'chat', wanted_model: 'auto' },
+  };
+  const record = {
+    ...{ input_tokens: 1, output_tokens: 1, cost: 2, is_estimated: false, is_cached: false },
+    ...{ fallbacks: 0, latency_ms: 1, finish: 'stop' },
+  };
+
+  const answer = new BudgetsService(spend).run(call, () =>
+    Promise.resolve({ result: 'x', amount: { cost: 2, tokens: 2 }, record }),
+  );
+
+  await expect(answer).rejects.toThrow('the database is away');
+  expect(settle).toHaveBeenCalledTimes(1);
 });

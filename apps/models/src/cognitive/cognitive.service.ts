@@ -40,13 +40,10 @@ export class CognitiveService {
   ) {}
 
   /** Throws like `GenerationService.generate`. */
-  async generateText(caller: BotCaller, input: GenerateText): Promise<GeneratedText> {
-    const sender = this.answers.open(caller);
-    try {
-      return await this.once(caller, input, sender.signal, (call, warnings) => this.generate(call, input, warnings));
-    } finally {
-      sender.close();
-    }
+  generateText(caller: BotCaller, input: GenerateText): Promise<GeneratedText> {
+    return this.answers.whole(caller, (signal) =>
+      this.once(caller, input, signal, (call, warnings) => this.generate(call, input, warnings)),
+    );
   }
 
   /** Streams JSON lines. An error before the first one is that of the request; after it, the stream breaks off. */

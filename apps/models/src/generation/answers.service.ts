@@ -18,8 +18,17 @@ export class AnswersService {
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
 
-  /** Sender of the answer to this request: its signal aborts when the client goes. */
-  open({ answerKey = randomUUID() }: Caller): AnswerSender {
+  /** Answers in one piece. The signal aborts when the client goes. */
+  async whole<Output>(caller: Caller, work: (signal: AbortSignal) => Promise<Output>): Promise<Output> {
+    const sender = this.open(caller);
+    try {
+      return await work(sender.signal);
+    } finally {
+      sender.close();
+    }
+  }
+
+  private open({ answerKey = randomUUID() }: Caller): AnswerSender {
     return new AnswerSender(this.client, this.server, modelAnswers, answerKey);
   }
 

@@ -9,8 +9,15 @@ import { parseJson } from '@parley/openai/response';
 import { inSpan } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { ModelsConfig } from '../config';
-import { type Amount, type CallRecord, type Payer } from '../budgets/spend.repository';
-import { BudgetsService, inBillionths, monthOf, type PlannedCall, type Reservation } from '../budgets/budgets.service';
+import {
+  type Answered,
+  BudgetsService,
+  inBillionths,
+  monthOf,
+  type PlannedCall,
+  type Reservation,
+} from '../budgets/budgets.service';
+import type { Amount, Payer } from '../budgets/spend.repository';
 import { idOf, isRole, type Prices, type Provider, type Role } from '../providers/provider';
 import { type Candidate, ProvidersService } from '../providers/providers.service';
 import type { UpstreamAnswer } from '../providers/upstream';
@@ -67,6 +74,8 @@ export interface Generation {
 
 interface Attempt extends Candidate {
   call: GenerationCall;
+  /** Estimated tokens of the prompt. */
+  promptTokens: number;
   /** Receives the parts of a stream, in order. */
   onParts?: (parts: Part[]) => Promise<void>;
   reservation: Reservation;
@@ -120,18 +129,13 @@ export class GenerationService {
       event_id: call.eventId,
       trace_id: traceIdOf(traceparent),
     };
-    const reservation = await this.budgets.reserve(payer, this.most(call, candidates), planned);
-    const attempts: Attempt[] = candidates.map((candidate) => ({ ...candidate, call, onParts, reservation, started }));
-    try {
-      const generation = await this.firstAnswer(attempts);
-      await this.budgets.settle(reservation, amountOf(generation), { ...planned, ...recordOf(generation) });
-      return generation;
-    } catch (error) {
-      const failed = failedRecord(planned, error, started);
-      const used = reservation.used ?? { cost: 0, tokens: 0 };
-      await this.budgets.settle(reservation, used, { ...failed, output_tokens: used.tokens, cost: used.cost });
-      throw error;
-    }
+    const promptTokens = countPrompt(call.request);
+    const most = this.most(call, promptTokens, candidates);
+    return this.budgets.run({ payer, most, planned, started }, async (reservation) => {
+      const common = { call, promptTokens, onParts, reservation, started };
+      const result = await this.firstAnswer(candidates.map((candidate) => ({ ...candidate, ...common })));
+      return { result, amount: amountOf(result), record: recordOf(result) };
+    });
   }
 
   private async firstAnswer(attempts: Attempt[]): Promise<Generation> {
@@ -184,7 +188,7 @@ export class GenerationService {
         const reader = new CompletionReader();
         const text = await this.receive(attempt, reader);
         const { completion } = reader;
-        const { usage, isEstimated } = usageOf(completion, call.request);
+        const { usage, isEstimated } = usageOf(completion, attempt.promptTokens);
         span.set('gen_ai.response.model', model.upstream);
         span.set('gen_ai.usage.input_tokens', usage.input);
         span.set('gen_ai.usage.output_tokens', usage.output);
@@ -235,8 +239,7 @@ export class GenerationService {
   }
 
   private async receiveParts(attempt: Attempt, answer: UpstreamAnswer, reader: CompletionReader): Promise<void> {
-    const { provider, model, call, reservation } = attempt;
-    const prompt = countPrompt(call.request);
+    const { provider, model, promptTokens: prompt, reservation } = attempt;
     let tokens = 0;
     for await (const texts of answer.events()) {
       const parts = texts.map((text) => this.readPart(text, provider, reader));
@@ -281,8 +284,7 @@ export class GenerationService {
   }
 
   /** The most that any candidate can cost. */
-  private most(call: GenerationCall, candidates: Candidate[]): Amount {
-    const input = countPrompt(call.request);
+  private most(call: GenerationCall, input: number, candidates: Candidate[]): Amount {
     const each = candidates.map((candidate) => {
       const output = call.maxTokens ?? this.longestAnswer(candidate);
       const costs = costsOf({ input, output }, candidate.model.prices);
@@ -307,10 +309,10 @@ function isPicture(part: unknown): boolean {
   return (part as { type?: unknown } | null)?.type === 'image_url';
 }
 
-function usageOf({ usage, output, reasoning, toolCalls }: Completion, request: ChatRequest) {
+function usageOf({ usage, output, reasoning, toolCalls }: Completion, promptTokens: number) {
   if (usage) return { usage, isEstimated: false };
   const answer = countTokens(output) + countTokens(reasoning) + countTokens(JSON.stringify(toolCalls));
-  return { usage: { input: countPrompt(request), output: answer }, isEstimated: true };
+  return { usage: { input: promptTokens, output: answer }, isEstimated: true };
 }
 
 function costsOf({ input, output }: Usage, prices: Prices = { input: 0, output: 0 }): Usage {
@@ -339,7 +341,7 @@ function filtered({ provider, model, started }: Attempt): Omit<Generation, 'fall
   };
 }
 
-function recordOf(generation: Generation): Omit<CallRecord, keyof PlannedCall> {
+function recordOf(generation: Generation): Answered<Generation>['record'] {
   const { usage, fallbackPath, completion } = generation;
   return {
     provider: generation.provider,
@@ -353,15 +355,5 @@ function recordOf(generation: Generation): Omit<CallRecord, keyof PlannedCall> {
     latency_ms: generation.latencyMs,
     first_token_ms: generation.firstTokenMs,
     finish: completion.stopReason,
-  };
-}
-
-function failedRecord(planned: PlannedCall, error: unknown, started: number): CallRecord {
-  return {
-    ...planned,
-    ...{ input_tokens: 0, output_tokens: 0, cost: 0, is_estimated: true, is_cached: false, fallbacks: 0 },
-    latency_ms: Math.round(performance.now() - started),
-    finish: 'error',
-    error: error instanceof Error ? error.message.slice(0, 500) : String(error),
   };
 }

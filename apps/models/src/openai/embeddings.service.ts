@@ -27,33 +27,32 @@ export class EmbeddingsService {
     const tokens = countTokens(JSON.stringify(input.input));
     const priced = (count: number) => inBillionths((count * (model.prices?.input ?? 0)) / 1e6);
     const planned: PlannedCall = {
-      kind: 'embeddings',
-      wanted_model: input.model,
+      ...{ kind: 'embeddings', wanted_model: input.model, provider: provider.name, model: idOf(provider, model) },
       trace_id: traceIdOf(caller.traceparent),
     };
     const payer = { botId: caller.bot.id, workspaceId: caller.workspace.id, month: monthOf(new Date()) };
-    const reservation = await this.budgets.reserve(payer, { cost: priced(tokens), tokens }, planned);
-    const record = (count: number, isEstimated: boolean, error?: string) => ({
-      ...planned,
-      ...{ provider: provider.name, model: idOf(provider, model), input_tokens: count, output_tokens: 0 },
-      ...{ cost: priced(count), is_estimated: isEstimated, is_cached: false, fallbacks: 0 },
-      latency_ms: Math.round(performance.now() - started),
-      finish: error === undefined ? 'stop' : 'error',
-      error,
-    });
+    const most = { cost: priced(tokens), tokens };
     try {
-      const body = { ...input, model: model.upstream };
-      const answer = await this.upstream.send(provider, { path: 'embeddings', body, signal });
-      const embeddings = recordIn(await answer.text());
-      if (!embeddings || !Array.isArray(embeddings['data']))
-        throw new UpstreamError('failed', `The provider "${provider.name}" answered with no embeddings.`);
-      const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: number };
-      const used = Number.isSafeInteger(counted) && counted! >= 0 ? counted! : tokens;
-      await this.budgets.settle(reservation, { cost: priced(used), tokens: used }, record(used, used !== counted));
-      return embeddings as unknown as Embeddings;
+      return await this.budgets.run({ payer, most, planned, started }, async () => {
+        const body = { ...input, model: model.upstream };
+        const answer = await this.upstream.send(provider, { path: 'embeddings', body, signal });
+        const embeddings = recordIn(await answer.text());
+        if (!embeddings || !Array.isArray(embeddings['data']))
+          throw new UpstreamError('failed', `The provider "${provider.name}" answered with no embeddings.`);
+        const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: number };
+        const used = Number.isSafeInteger(counted) && counted! >= 0 ? counted! : tokens;
+        const cost = priced(used);
+        return {
+          result: embeddings as unknown as Embeddings,
+          amount: { cost, tokens: used },
+          record: {
+            ...{ input_tokens: used, output_tokens: 0, cost },
+            ...{ is_estimated: used !== counted, is_cached: false, fallbacks: 0, finish: 'stop' },
+            latency_ms: Math.round(performance.now() - started),
+          },
+        };
+      });
     } catch (error) {
-      const message = error instanceof Error ? error.message.slice(0, 500) : String(error);
-      await this.budgets.settle(reservation, { cost: 0, tokens: 0 }, record(0, true, message));
       if (!(error instanceof UpstreamError)) throw error;
       if (error.failure === 'refused') throw new ApiError('InvalidPayload', error.message, { cause: error });
       throw unavailable(error.message, error);

@@ -20,13 +20,8 @@ export class OpenAiController {
   }
 
   @Handles(openAi.createEmbeddings)
-  async createEmbeddings(caller: BotCaller, input: CreateEmbeddings) {
-    const sender = this.answers.open(caller);
-    try {
-      return await this.embeddings.create(caller, input, sender.signal);
-    } finally {
-      sender.close();
-    }
+  createEmbeddings(caller: BotCaller, input: CreateEmbeddings) {
+    return this.answers.whole(caller, (signal) => this.embeddings.create(caller, input, signal));
   }
 
   @Handles(openAi.listModels)

@@ -29,14 +29,10 @@ export class OpenAiService {
       request: rest,
       maxTokens: limit ?? former ?? undefined,
     };
-    if (!stream) {
-      const sender = this.answers.open(caller);
-      try {
-        return toCompletion(await this.generation.generate({ ...call, signal: sender.signal }));
-      } finally {
-        sender.close();
-      }
-    }
+    if (!stream)
+      return this.answers.whole(caller, async (signal) =>
+        toCompletion(await this.generation.generate({ ...call, signal })),
+      );
     const hasUsage = options?.['include_usage'] === true;
     const streamed = await this.answers.stream(caller, 'text/event-stream; charset=utf-8', async (sender) => {
       await this.generation.generate({ ...call, signal: sender.signal }, async (parts) => {
