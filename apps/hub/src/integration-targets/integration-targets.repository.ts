@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ActionDefinition } from '@parley/contracts/definition';
 import type { IntegrationDefinition } from '@parley/contracts/hub/integration-definition';
 import type { StoredCodePart } from '@parley/contracts/runner/code';
+import { codePartColumns } from '@parley/persistence/code-part';
 import { Database } from '@parley/persistence/database';
 import type { IntegrationEntity } from '../integrations/integration.entity';
 
@@ -55,9 +56,7 @@ export class IntegrationTargetsRepository {
     maxBytes: number,
   ): Promise<StoredCodePart | undefined> {
     const [row] = await this.database.query<StoredCodePart>(
-      `SELECT CASE WHEN $3::int = 0 AND octet_length(code) <= $4 THEN code END AS whole,
-         CASE WHEN $3::int > 0 OR octet_length(code) > $4
-           THEN convert_from(substr(convert_to(code, 'UTF8'), $3::int + 1, $4), 'LATIN1') END AS latin1
+      `SELECT ${codePartColumns}
        FROM integration_code JOIN integration ON id = integration_id
        WHERE id = $1 AND ${revision} = $2`,
       [id, expectedRevision, offset, maxBytes],

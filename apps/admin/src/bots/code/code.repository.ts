@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredCodePart } from '@parley/contracts/runner/code';
+import { codePartColumns } from '@parley/persistence/code-part';
 import { Database } from '@parley/persistence/database';
 import { newId } from '@parley/persistence/ids';
 import type { DeployedCode } from '@parley/secrets/code-tickets';
@@ -24,9 +25,7 @@ export class CodeRepository {
     maxBytes: number,
   ): Promise<StoredCodePart | undefined> {
     const [row] = await this.database.query<StoredCodePart>(
-      `SELECT CASE WHEN $3::int = 0 AND octet_length(code) <= $4 THEN code END AS whole,
-         CASE WHEN $3::int > 0 OR octet_length(code) > $4
-           THEN convert_from(substr(convert_to(code, 'UTF8'), $3::int + 1, $4), 'LATIN1') END AS latin1
+      `SELECT ${codePartColumns}
        FROM bot_version JOIN bot_code ON bot_code.bot_id = bot_version.bot_id AND bot_code.hash = code_hash
        WHERE bot_version.bot_id = $1 AND bot_version.id = $2`,
       [ownerId, version, offset, maxBytes],
