@@ -38,6 +38,8 @@ export interface FleetOptions {
   databaseUrl?: string;
   /** NATS with the keys and permissions of `deploy/nats`. */
   isSecured?: boolean;
+  /** Folder of a built release. Default: this one. */
+  release?: string;
 }
 
 /** Distributed mode whose processes a test can kill, stop and restart one by one. */
@@ -49,11 +51,13 @@ export class Fleet {
   private readonly apps = new Map<AppName, Replica[]>();
   private readonly fronts = new Map<AppName, string>();
   private readonly undo: (() => Promise<unknown>)[] = [];
+  private variables: Record<string, string> = {};
 
   private constructor(
     private readonly folder: string,
     readonly nats: NatsServer,
     readonly databaseUrl: string,
+    private readonly release: string,
   ) {}
 
   static async start({
@@ -64,11 +68,12 @@ export class Fleet {
     wrapperOf = () => [],
     databaseUrl,
     isSecured = false,
+    release = process.cwd(),
   }: FleetOptions = {}): Promise<Fleet> {
     const folder = await mkdtemp(join(tmpdir(), 'parley-fleet-'));
-    const database = databaseUrl ? await migrated(databaseUrl) : await createPlatformDatabase();
+    const database = databaseUrl ? await migrated(databaseUrl, release) : await createPlatformDatabase();
     const nats = await (isSecured ? NatsServer.startSecured() : NatsServer.start());
-    const fleet = new Fleet(folder, nats, database.url);
+    const fleet = new Fleet(folder, nats, database.url, release);
     fleet.undo.push(
       () => rm(folder, { recursive: true, force: true }),
       () => database.drop(),
@@ -145,21 +150,46 @@ export class Fleet {
       const own = [envOf[name] ?? {}].flat();
       const made = await Promise.all(
         Array.from({ length: countOf(name) }, (_, n) =>
-          Replica.create(name, { ...shared, ...this.keyOf(name), ...own[n % own.length] }, wrapperOf(name)),
+          Replica.create(
+            name,
+            { ...shared, ...this.keyOf(name), ...own[n % own.length] },
+            wrapperOf(name),
+            this.release,
+          ),
         ),
       );
       this.apps.set(name, made);
     }
+    this.variables = shared;
     for (const name of ['gateway', 'files'] as const) if (countOf(name) > 1) await this.putBalancerBefore(name);
     for (const replica of this.all) {
       replica.env['PUBLIC_URL'] = this.url;
       replica.env['CONTENT_URL'] = this.frontOf('files');
     }
 
-    if (this.nats.isSecured) await runToEnd('dist/apps/cli/src/streams.js', { ...shared, ...this.keyOf('operator') });
+    await this.makeStreams(this.release);
     await Promise.all(this.all.map((replica) => replica.start()));
     await Promise.all(this.balancers.map((balancer) => balancer.allReady()));
     this.workspaceId = await firstWorkspace(this.url, this.token);
+  }
+
+  /** What has to happen before the first process of another release: the migrations and the streams of NATS. */
+  async prepare(release: string): Promise<void> {
+    await migrated(this.databaseUrl, release);
+    await this.makeStreams(release);
+  }
+
+  /** Starts one process of an app that the fleet does not have yet. */
+  async add(name: AppName, release: string): Promise<void> {
+    const env = { ...this.variables, ...this.keyOf(name), PUBLIC_URL: this.url, CONTENT_URL: this.frontOf('files') };
+    const replica = await Replica.create(name, env, [], release);
+    this.apps.set(name, [...(this.apps.get(name) ?? []), replica]);
+    await replica.start();
+  }
+
+  private async makeStreams(release: string): Promise<void> {
+    if (!this.nats.isSecured) return;
+    await runToEnd('dist/apps/cli/src/streams.js', { ...this.variables, ...this.keyOf('operator') }, release);
   }
 
   private keyOf(name: string): Record<string, string> {
@@ -179,7 +209,7 @@ export class Fleet {
   }
 }
 
-async function migrated(url: string): Promise<EmptyDatabase> {
-  await runToEnd('dist/apps/cli/src/migrate.js', { DATABASE_URL: url });
+async function migrated(url: string, release: string): Promise<EmptyDatabase> {
+  await runToEnd('dist/apps/cli/src/migrate.js', { DATABASE_URL: url }, release);
   return { url, drop: () => Promise.resolve() };
 }

@@ -20,12 +20,19 @@ export class Replica {
     readonly port: number,
     readonly env: Record<string, string>,
     private readonly wrapper: string[],
+    /** Folder of the release that its next process runs, as `npm run build` leaves it. */
+    public release: string,
   ) {}
 
   /** @param wrapper command that starts Node, such as `bwrap …` */
-  static async create(name: string, env: Record<string, string>, wrapper: string[] = []): Promise<Replica> {
+  static async create(
+    name: string,
+    env: Record<string, string>,
+    wrapper: string[] = [],
+    release = process.cwd(),
+  ): Promise<Replica> {
     const port = await freePort();
-    return new Replica(name, port, { ...env, PORT: String(port) }, wrapper);
+    return new Replica(name, port, { ...env, PORT: String(port) }, wrapper, release);
   }
 
   get url(): string {
@@ -58,6 +65,7 @@ export class Replica {
   launch(): Promise<unknown> {
     const [program, ...args] = [...this.wrapper, process.execPath, startFlag, `dist/apps/${this.name}/src/main.js`];
     const child = spawn(program, args, {
+      cwd: this.release,
       env: { ...baseEnvironment(), ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -128,8 +136,9 @@ export class Replica {
 }
 
 /** Runs one of our programs. Throws with its output when it fails. */
-export async function runToEnd(script: string, env: Record<string, string>): Promise<void> {
+export async function runToEnd(script: string, env: Record<string, string>, release = process.cwd()): Promise<void> {
   const child = spawn(process.execPath, [script], {
+    cwd: release,
     env: { ...baseEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -91,12 +91,12 @@ export function seedVariable(user: string): string {
 export const userNames: string[] = [...names, operatorName, 'sys'];
 
 /** Event stream: look for it, and with an outbox publish and republish events, and check the stream for losses. */
-function eventsOf({ publishes, consumes, republishes = consumes }: App): string[] {
+function eventsOf({ publishes, formerPublishes = [], consumes, republishes = consumes }: App): string[] {
   const hasOutbox = publishes.length + republishes.length > 0;
   // An app may create a lost stream, but never change or delete it.
   const verbs = hasOutbox ? ['INFO', 'CREATE', 'MSG.GET'] : consumes.length > 0 ? ['INFO'] : [];
   return [
-    ...publishes.map(({ subject }) => eventSubject(subject)),
+    ...[...publishes, ...formerPublishes].map(({ subject }) => eventSubject(subject)),
     ...republishes.map((consumer) => repeatSubject(consumer.name)),
     ...verbs.map((verb) => `$JS.API.STREAM.${verb}.${eventStream}`),
   ];

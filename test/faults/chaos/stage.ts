@@ -21,7 +21,11 @@ export class Stage {
     private readonly undo: (() => Promise<unknown>)[],
   ) {}
 
-  static async open(stores: Stores = { env: {} }, replicasOf: FleetOptions['replicasOf'] = {}): Promise<Stage> {
+  static async open(
+    stores: Stores = { env: {} },
+    replicasOf: FleetOptions['replicasOf'] = {},
+    release?: string,
+  ): Promise<Stage> {
     const undo: (() => Promise<unknown>)[] = [];
     try {
       const folder = await mkdtemp(join(tmpdir(), 'parley-chaos-'));
@@ -42,6 +46,7 @@ export class Stage {
       const fleet = await Fleet.start({
         replicas: 2,
         replicasOf,
+        release,
         isSecured: true,
         databaseUrl: postgres.url,
         env: {

@@ -1,5 +1,5 @@
 import type { Client } from '@botpress/client';
-import { codeNotLoadable } from '@parley/contracts/admin/bots';
+import { codeNotLoadable, deploymentRefused } from '@parley/contracts/admin/bots';
 import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { type LoopbackRequest, LoopbackServer } from '@parley/testing/loopback-server';
@@ -305,7 +305,7 @@ describe('code that cannot be loaded', () => {
     const data = { botId, failure: 'The code throws.', isDeployed: true };
     const event = { id: newId('outbox'), subject: codeNotLoadable.subject, data };
     for (const attempt of [1, 2, 3])
-      await inRuntime(UnloadableCodeHandler).handle(data, { event, attempt, signal: new AbortController().signal });
+      await inRuntime(UnloadableCodeHandler).record(data, { event, attempt, signal: new AbortController().signal });
   }
 
   it('counts a deployment of code that cannot be loaded once in its issue although its event is redelivered', async () => {
@@ -316,6 +316,23 @@ describe('code that cannot be loaded', () => {
 
     expect(await issuesOf(bot)).toMatchObject([
       { code: 'code_not_loadable', category: 'user_code', description: 'The code throws.', eventsCount: 2 },
+    ]);
+  });
+
+  it('records a deployment that a process of the former release refused', async () => {
+    const bot = await newBot();
+    const data = { botId: bot.id, failure: 'The code waits for ever.' };
+    const event = { id: newId('outbox'), subject: deploymentRefused.subject, data };
+
+    for (const attempt of [1, 2])
+      await inRuntime(UnloadableCodeHandler).recordRefused(data, {
+        event,
+        attempt,
+        signal: new AbortController().signal,
+      });
+
+    expect(await issuesOf(bot)).toMatchObject([
+      { code: 'deployment_refused', description: 'The code waits for ever.', eventsCount: 1 },
     ]);
   });
 

@@ -1,5 +1,10 @@
 import { Controller } from '@nestjs/common';
-import { type CodeNotLoadable, recordUnloadableCode } from '@parley/contracts/admin/bots';
+import {
+  type CodeNotLoadable,
+  type DeploymentRefused,
+  recordRefusedDeployment,
+  recordUnloadableCode,
+} from '@parley/contracts/admin/bots';
 import { Inbox } from '@parley/events/inbox';
 import type { Delivery } from '@parley/transport/event-stream';
 import { Consumes } from '@parley/transport/handles';
@@ -17,8 +22,17 @@ export class UnloadableCodeHandler {
   ) {}
 
   @Consumes(recordUnloadableCode)
-  async handle({ botId, failure, isDeployed }: CodeNotLoadable, { event }: Delivery): Promise<void> {
-    await this.inbox.once(recordUnloadableCode.name, event.id, (tx) =>
+  record(unloadable: CodeNotLoadable, { event }: Delivery): Promise<void> {
+    return this.recordOnce(recordUnloadableCode, unloadable, event.id);
+  }
+
+  @Consumes(recordRefusedDeployment)
+  recordRefused(refusal: DeploymentRefused, { event }: Delivery): Promise<void> {
+    return this.recordOnce(recordRefusedDeployment, { ...refusal, isDeployed: false }, event.id);
+  }
+
+  private recordOnce({ name }: { name: string }, { botId, failure, isDeployed }: CodeNotLoadable, eventId: string) {
+    return this.inbox.once(name, eventId, (tx) =>
       this.issues.recordIn(tx, {
         ...(isDeployed ? deployed : refused),
         botId,

@@ -264,19 +264,24 @@ export const moveBotInFiles = consumer({ name: 'files.moveBot', event: botTransf
 /** Characters of the reason why code cannot be loaded. */
 export const maxLoadFailureLength = 1_000;
 
-/** The code of a deployment cannot be loaded. */
-export class CodeNotLoadable {
+/** Published only by release 0.2.0; removed with the release after next. */
+export class DeploymentRefused {
   @IsString() botId!: string;
 
   /** Reason, with its first `maxLoadFailureLength` characters. */
   @IsString() failure!: string;
+}
 
+/** The code of a deployment cannot be loaded. */
+export class CodeNotLoadable extends DeploymentRefused {
   /** False for a deployment that was refused, which changed nothing. */
   @IsBoolean() isDeployed!: boolean;
 }
 
+export const deploymentRefused = event({ subject: 'admin.deploymentRefused', data: DeploymentRefused });
 export const codeNotLoadable = event({ subject: 'admin.codeNotLoadable', data: CodeNotLoadable });
 
+export const recordRefusedDeployment = consumer({ name: 'runtime.recordRefusedDeployment', event: deploymentRefused });
 export const recordUnloadableCode = consumer({ name: 'runtime.recordUnloadableCode', event: codeNotLoadable });
 
 export const bots = {

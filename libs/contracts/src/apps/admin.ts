@@ -1,6 +1,6 @@
 import { admin } from '../admin/admin';
 import { recordChange } from '../admin/audit';
-import { botDeleted, botTransferred, codeNotLoadable, endUsage } from '../admin/bots';
+import { botDeleted, botTransferred, codeNotLoadable, deploymentRefused, endUsage } from '../admin/bots';
 import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
 import { recurringEventsChanged } from '../admin/bot-definitions';
@@ -37,6 +37,7 @@ export const adminApp: App = {
     workspaceChanged,
     workspaceDeleted,
   ],
+  formerPublishes: [deploymentRefused],
   consumes: [endUsage, recordChange, recordRecurringFailure, recordUsage, refreshInstallations, refreshInstalled],
   watches: [registerInstallations],
   broadcasts: [credentialsChanged],

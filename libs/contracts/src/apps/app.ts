@@ -24,6 +24,8 @@ export interface App {
   requestsInstances?: InstanceOperation[];
   /** Events that its outbox may hold. */
   publishes: Event[];
+  /** Events that only its processes of the former release put into the outbox, which a process of this one may publish. */
+  formerPublishes?: Event[];
   consumes: Consumer[];
   /** Consumers of other apps: it asks whether a process works on their events. */
   watches?: Consumer[];

@@ -1,6 +1,6 @@
 import { modelActions } from '../models/model-actions';
 import { administrativeChange } from '../admin/audit';
-import { eraseBotInRuntime, recordUnloadableCode } from '../admin/bots';
+import { eraseBotInRuntime, recordRefusedDeployment, recordUnloadableCode } from '../admin/bots';
 import { botCode } from '../admin/bot-code';
 import { botVisibility } from '../admin/bot-visibility';
 import { eraseRecordings } from '../admin/installations';
@@ -61,6 +61,7 @@ export const runtimeApp: App = {
     eraseBotInRuntime,
     eraseLogs,
     eraseRecordings,
+    recordRefusedDeployment,
     recordUnloadableCode,
     registerBot,
     registerInstallations,
