@@ -1,4 +1,5 @@
 import { modelActions } from '../models/model-actions';
+import { recordBudgetIssue } from '../models/use';
 import { administrativeChange } from '../admin/audit';
 import { eraseBotInRuntime, recordUnloadableCode } from '../admin/bots';
 import { botCode } from '../admin/bot-code';
@@ -61,6 +62,7 @@ export const runtimeApp: App = {
     eraseBotInRuntime,
     eraseLogs,
     eraseRecordings,
+    recordBudgetIssue,
     recordUnloadableCode,
     registerBot,
     registerInstallations,
