@@ -10,6 +10,8 @@ import { ChatModule } from '../../../chat/src/chat.module';
 import { ChatConfig } from '../../../chat/src/config';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
+import { RuntimeConfig } from '../../../runtime/src/config';
+import { RuntimeModule } from '../../../runtime/src/runtime.module';
 import { CachedCallsService } from '../budgets/cached-calls.service';
 import { ModelsConfig } from '../config';
 import { ModelsModule } from '../models.module';
@@ -31,6 +33,7 @@ beforeAll(async () => {
     AdminModule,
     HubModule,
     configured(ChatModule, ChatConfig, {}),
+    configured(RuntimeModule, RuntimeConfig, {}),
     configured(ModelsModule, ModelsConfig, { completionsProvidersFile: file }),
   );
   account = await api.newAccount();
@@ -132,4 +135,28 @@ it('keeps the money that a deleted bot has spent in the usage of its workspace',
   await account.client.deleteBot({ id: bot.id });
 
   await waitFor(async () => Math.abs((await spentBy(account.workspaceId)) - before - 0.013) < 1e-9);
+});
+
+it('makes issues of the bot whose calls use up a budget, also that of its workspace', async () => {
+  const other = await api.newAccount();
+  const { bot } = await other.client.createBot({});
+  await other.client.changeAISpendQuota({ monthlySpendingLimit: 0.04 });
+  await waitFor(async () => {
+    const rows = await api.sql('SELECT 1 FROM models.budget WHERE scope_id = $1', [other.workspaceId]);
+    return rows.length > 0;
+  });
+  const headers = { authorization: `Bearer ${other.token}`, 'x-bot-id': bot.id };
+  const statuses = [];
+  for (const content of ['a', 'b', 'c', 'd']) {
+    const json = { messages: [{ role: 'user', content }], maxTokens: 2 };
+    statuses.push((await api.send('POST /v2/cognitive/generate-text', { headers, json })).status);
+  }
+
+  expect(statuses).toEqual([200, 200, 200, 403]);
+  const issues = await waitFor(
+    async () => (await other.client.listBotIssues({ id: bot.id })).issues,
+    ({ length }) => length === 2,
+  );
+  expect(issues.map(({ code }) => code).sort()).toEqual(['model_budget_near', 'model_budget_reached']);
+  expect(issues[0]!.groupedData['scope']).toEqual({ raw: 'workspace' });
 });
