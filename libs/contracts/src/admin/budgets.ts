@@ -51,7 +51,8 @@ export const keepBudget = consumer({ name: 'models.keepBudget', event: budgetCha
 export const changeAiSpendQuota = operation({
   subject: 'admin.quotas.changeAiSpend',
   route: 'PUT /v1/admin/quotas/ai-spend',
-  summary: 'Sets how many US dollars language models may cost the workspace in a month. Its budget of tokens stays.',
+  summary:
+    'Sets how many US dollars language models may cost the workspace in a month; those without prices cost nothing. Its budget of tokens stays.',
   access: workspace.administer,
   input: ChangeAiSpendQuota,
   output: Empty,
@@ -71,7 +72,7 @@ export const budgets = {
   setOfWorkspace: operation({
     subject: 'admin.budgets.setOfWorkspace',
     route: 'PUT /v1/admin/budget',
-    summary: 'Sets the budget of the workspace for language models.',
+    summary: 'Sets the budget of the workspace for language models. Without prices, only tokens limit them.',
     access: workspace.administer,
     isOwn: true,
     input: Budget,
@@ -89,7 +90,7 @@ export const budgets = {
   setOfBot: operation({
     subject: 'admin.budgets.setOfBot',
     route: 'PUT /v1/admin/bots/{botId}/budget',
-    summary: 'Sets the budget of a bot for language models.',
+    summary: 'Sets the budget of a bot for language models. Without prices, only tokens limit them.',
     access: workspace.administer,
     isOwn: true,
     input: SetBotBudget,
