@@ -153,6 +153,36 @@ browserSuite('changes by the console in a browser', () => {
       await heading('Pier bot');
     });
 
+    it('sets the budget of a bot, and shows its calls of models by day', async () => {
+      const { id } = await botOf('Pier bot');
+      const spread = { count: 3, sum: 600, squares: 120_000, min: 200, max: 200 };
+      const figures = {
+        ...{ calls: 4, errors: 1, inputTokens: 1_200, outputTokens: 30, latency: spread, tokensPerSecond: spread },
+        cost: { count: 4, sum: 0.013, squares: 0.000_1, min: 0, max: 0.013 },
+      };
+      await queryDatabase(
+        database,
+        `INSERT INTO chat.model_use (bot_id, hour, calls, figures) VALUES ($1, date_trunc('hour', now()), 4, $2)`,
+        [id, JSON.stringify(figures)],
+      );
+      await page.getByRole('link', { name: 'Models', exact: true }).click();
+      await heading('Models');
+      await button('Edit the budget').click();
+      await fill({ 'US dollars a month': '0.5' });
+      await confirm('Save');
+      await page.getByRole('table', { name: 'Budget' }).getByText('$0.50').waitFor();
+      await page.getByRole('table', { name: 'Budget' }).getByText('no limit').waitFor();
+
+      const row = page.getByRole('table', { name: 'Use by day' }).getByRole('row').nth(1);
+      const cells = await row.getByRole('cell').allInnerTexts();
+      expect(cells.slice(1)).toEqual(['4', '1', '1,200', '30', '200 ms', '$0.013']);
+      expect(await seriousViolations()).toEqual([]);
+      const { usage } = await owner.getUsage({ id, type: 'ai_spend' });
+      expect(usage.quota).toBe(0.5);
+      await page.getByRole('link', { name: 'Settings', exact: true }).click();
+      await heading('Pier bot');
+    });
+
     it('sets a secret, of which it shows the name only, and deletes it', async () => {
       await button('Set a secret').click();
       await fill({ Name: 'API_KEY', Value: 'tide-is-high' });

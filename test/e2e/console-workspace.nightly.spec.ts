@@ -422,6 +422,27 @@ browserSuite('the console of a workspace in a browser', () => {
       expect(problems.splice(0)).toEqual([refused('409 (Conflict)')]);
     });
 
+    it('sets the budget of the workspace, and removes one of its limits', async () => {
+      const facts = page.getByRole('table', { name: 'Budget' });
+      await page.getByRole('link', { name: 'Usage of models' }).click();
+      await heading('Usage of models');
+      await page.getByRole('button', { name: 'Edit the budget' }).click();
+      await dialog().getByLabel('US dollars a month').fill('12.5');
+      await dialog().getByLabel('Tokens a month').fill('2000');
+      expect(await seriousViolations()).toEqual([]);
+      await dialog().getByRole('button', { name: 'Save' }).click();
+      await facts.getByText('$12.50').waitFor();
+      await facts.getByText('2,000').waitFor();
+      expect(await seriousViolations()).toEqual([]);
+
+      await page.getByRole('button', { name: 'Edit the budget' }).click();
+      await dialog().getByLabel('Tokens a month').fill('');
+      await dialog().getByRole('button', { name: 'Save' }).click();
+      await facts.getByText('no limit').waitFor();
+      const { quota } = await clientOf(platform).getWorkspaceQuota({ id: platform.workspaceId, type: 'ai_spend' });
+      expect(quota.value).toBe(12.5);
+    });
+
     it('shows the audit log, which is filtered by change and person', async () => {
       await page.getByRole('link', { name: 'Audit log' }).click();
       await heading('Audit log');
@@ -471,8 +492,10 @@ browserSuite('the console of a workspace in a browser', () => {
         [`${ofBot}/tables/${table.id}`, 'ships'],
         [`${ofBot}/logs`, 'Logs'],
         [`${ofBot}/issues`, 'Issues'],
+        [`${ofBot}/models`, 'Models'],
         ['hub', 'Hub'],
         ['members', 'Members'],
+        ['models', 'Usage of models'],
       ] as const;
       page = await openPage(browser, platform, problems);
       await signIn(page, platform, member);

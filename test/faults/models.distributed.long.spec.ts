@@ -17,6 +17,7 @@ const streamPath = '/v2/cognitive/generate-text-stream';
 interface Reading {
   request: ClientRequest;
   text: string;
+  status?: number;
   end?: 'complete' | 'broken';
 }
 
@@ -30,7 +31,7 @@ interface Reading {
     upstream = await ModelServer.start();
     fleet = await Fleet.start({
       isSecured: true,
-      replicasOf: { gateway: 2, 'files-worker': 0, tables: 0, chat: 0, runtime: 0, runner: 0 },
+      replicasOf: { gateway: 2, models: 2, 'files-worker': 0, tables: 0, chat: 0, runtime: 0, runner: 0 },
       env: {
         COMPLETIONS_SCRIPT_FILE: '',
         COMPLETIONS_URL: upstream.url,
@@ -38,6 +39,8 @@ interface Reading {
         SHUTDOWN_TIMEOUT_MS: '20000',
       },
     });
+    // Only the test of budgets needs a second process.
+    await fleet.replicas('models')[1]!.end('SIGTERM');
     database = new Client({ connectionString: fleet.databaseUrl });
     await database.connect();
     const { bot } = await clientOf(fleet).createBot({});
@@ -54,15 +57,16 @@ interface Reading {
     upstream.requests.length = 0;
   });
 
-  function read(url = fleet.the('gateway').url): Reading {
-    const body = JSON.stringify({ messages });
+  function read(url = fleet.the('gateway').url, headersOf = headers, more: object = {}): Reading {
+    const body = JSON.stringify({ messages, ...more });
     const request = httpRequest(new URL(streamPath, url), {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: { ...headersOf, 'content-type': 'application/json' },
     });
     const reading: Reading = { request, text: '' };
     request.on('error', () => (reading.end = 'broken'));
     request.once('response', (response: IncomingMessage) => {
+      reading.status = response.statusCode;
       response.setEncoding('utf8').on('data', (part: string) => (reading.text += part));
       response.on('error', () => (reading.end = 'broken'));
       response.on('end', () => (reading.end = 'complete'));
@@ -173,6 +177,70 @@ interface Reading {
     ]);
     await stopped;
     await Promise.all([fleet.the('models').start(), first.start()]);
+  });
+
+  it('keeps to the budget of a workspace with two bots and two processes, of which one is killed', async () => {
+    const { id: workspaceId } = await clientOf(fleet).createWorkspace({ name: 'limited' });
+    const inWorkspace = { authorization: headers['authorization']!, 'x-workspace-id': workspaceId };
+    const newBot = async () => {
+      const { json } = await sendTo(fleet.url, 'POST /v1/admin/bots', { headers: inWorkspace, json: {} });
+      return { ...inWorkspace, 'x-bot-id': (json as unknown as { bot: { id: string } }).bot.id };
+    };
+    const bots = [await newBot(), await newBot()];
+    // A call reserves 9 tokens of the prompt and 5 of the answer, and uses all of them.
+    const budget = { dollars: null, tokens: 14 * 40 + 13 };
+    await sendTo(fleet.url, 'PUT /v1/admin/budget', { headers: inWorkspace, json: budget });
+    const spend = async () => {
+      const { rows } = await database.query<{ reserved: number; settled: number }>(
+        `SELECT reserved_tokens::int AS reserved, settled_tokens::int AS settled FROM models.spend WHERE scope_id = $1`,
+        [workspaceId],
+      );
+      return rows[0]!;
+    };
+    const isKnown = () => database.query('SELECT 1 FROM models.budget WHERE scope_id = $1', [workspaceId]);
+    await waitFor(async () => (await isKnown()).rowCount === 1);
+    const killed = fleet.replicas('models')[1]!;
+    await killed.start();
+    const held = hold();
+
+    const urls = fleet.replicas('gateway').map(({ url }) => url);
+    const send = (count: number) =>
+      Array.from({ length: count }, (_, n) => read(urls[n % 2], bots[(n >> 1) % 2], { maxTokens: 5 }));
+    // All of these fit, so that both processes have calls, however slow one of them is at its start.
+    const readings = send(20);
+    await waitFor(() => readings.every(({ text }) => text.includes('begun')));
+    readings.push(...send(180));
+    await waitFor(() => readings.every(({ text, end }) => end || text.includes('begun')));
+    const begun = readings.filter(({ text }) => text.includes('begun'));
+    expect(readings.filter(({ status }) => status === 403)).toHaveLength(160);
+    expect(begun).toHaveLength(40);
+    expect(await spend()).toEqual({ reserved: 14 * 40, settled: 0 });
+
+    await killed.end('SIGKILL');
+    await waitFor(() => begun.some(({ end }) => end === 'broken'));
+    const usage = JSON.stringify({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 5 } });
+    for (const response of held.responses) {
+      sendChunk(response, {}, 'stop');
+      response.end(`data: ${usage}\n\ndata: [DONE]\n\n`);
+    }
+    await waitFor(() => begun.every(({ end }) => end));
+    const complete = begun.filter(({ end }) => end === 'complete').length;
+    const broken = begun.length - complete;
+    expect(Math.min(complete, broken)).toBeGreaterThan(0);
+    await waitFor(async () => (await spend()).settled === 14 * complete);
+    expect(await spend()).toEqual({ reserved: 14 * broken, settled: 14 * complete });
+    const { status } = await sendTo(fleet.url, `POST ${streamPath}`, {
+      headers: bots[0]!,
+      json: { messages, maxTokens: 5 },
+    });
+    expect(status).toBe(403);
+
+    await database.query(`UPDATE models.reservation SET renewed_at = now() - interval '2 minutes'`);
+    // A process that starts looks for such reservations at once.
+    await killed.start();
+    await waitFor(async () => (await spend()).reserved === 0);
+    expect(await spend()).toEqual({ reserved: 0, settled: 14 * 40 });
+    await killed.end('SIGTERM');
   });
 
   it('answers 503 while no models service runs', async () => {

@@ -28,6 +28,9 @@ import { IdentityRepository } from './people/identity/identity.repository';
 import { IdentityService } from './people/identity/identity.service';
 import { OperatorsService } from './people/identity/operators.service';
 import { BillingService } from './people/usage/billing.service';
+import { BudgetsController } from './people/usage/budgets.controller';
+import { BudgetsRepository } from './people/usage/budgets.repository';
+import { BudgetsService } from './people/usage/budgets.service';
 import { CallQuotaService } from './people/usage/call-quota.service';
 import { QuotasService } from './people/usage/quotas.service';
 import { RecordUsageHandler } from './people/usage/record-usage.handler';
@@ -58,6 +61,7 @@ import { WorkspacesService } from './people/workspaces/workspaces.service';
     AccountsController,
     AuditController,
     BotVisibilityController,
+    BudgetsController,
     ConsoleController,
     IdentityController,
     MembersController,
@@ -77,6 +81,8 @@ import { WorkspacesService } from './people/workspaces/workspaces.service';
     BootstrapService,
     BotVisibilityService,
     BotVisibilityRepository,
+    BudgetsService,
+    BudgetsRepository,
     CallQuotaService,
     ConsoleService,
     ConsoleRepository,

@@ -12,6 +12,7 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { AnalyticsCountEntity, ObservationEntity } from './analytics/analytics.entity';
+import { ModelUseEntity } from './analytics/model-use.entity';
 import { ChatApiModule } from './chat-api.module';
 import { ChatConfig } from './config';
 import { ConversationsModule } from './conversations.module';
@@ -27,6 +28,7 @@ import { Analytics1796200000000 } from './migrations/1796200000000-analytics';
 import { RecurringOutcomes1796300000000 } from './migrations/1796300000000-recurring-outcomes';
 import { OutgoingChanges1796600000000 } from './migrations/1796600000000-outgoing-changes';
 import { ColumnWorkflows1797000000000 } from './migrations/1797000000000-column-workflows';
+import { ModelUse1797400000000 } from './migrations/1797400000000-model-use';
 import { OutgoingChangeEntity } from './announcements/outgoing-change.entity';
 import { SignalEntity } from './signals/signal.entity';
 import { StateEntity } from './states/state.entity';
@@ -45,12 +47,14 @@ export const chatDatabase: ServiceSchema = {
     OutgoingChanges1796600000000,
     WorkFailures1796900000000,
     ColumnWorkflows1797000000000,
+    ModelUse1797400000000,
   ],
   entities: [
     ...eventEntities,
     WorkEntity,
     IdempotencyKeyEntity,
     AnalyticsCountEntity,
+    ModelUseEntity,
     CalledBotEntity,
     ConversationClockEntity,
     ConversationEntity,

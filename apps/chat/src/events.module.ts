@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { AnalyticsController } from './analytics/analytics.controller';
 import { AnalyticsRepository } from './analytics/analytics.repository';
 import { AnalyticsService } from './analytics/analytics.service';
+import { ModelUseRepository } from './analytics/model-use.repository';
+import { RecordModelUseHandler } from './analytics/record-model-use.handler';
 import { ConversationsModule } from './conversations.module';
 import { DeliveriesController } from './deliveries/deliveries.controller';
 import { DeliveriesRepository } from './deliveries/deliveries.repository';
@@ -43,6 +45,7 @@ import { WorkflowsService } from './workflows/workflows.service';
     StartColumnWorkflowHandler,
     StatesController,
     AnalyticsController,
+    RecordModelUseHandler,
   ],
   providers: [
     EventsService,
@@ -67,6 +70,7 @@ import { WorkflowsService } from './workflows/workflows.service';
     ExpiredStatesService,
     AnalyticsService,
     AnalyticsRepository,
+    ModelUseRepository,
   ],
   exports: [EventsRepository],
 })

@@ -9,11 +9,16 @@ import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
 import { workController } from '@parley/work-queue/work.controller';
+import { AmountsHandler } from './budgets/amounts.handler';
+import { AmountsRepository } from './budgets/amounts.repository';
+import { BudgetNoticesRepository } from './budgets/budget-notices.repository';
+import { BudgetNoticesService } from './budgets/budget-notices.service';
 import { BudgetsService } from './budgets/budgets.service';
 import { allowsPrivate } from '@parley/egress/config';
 import { EgressClient } from '@parley/egress/egress.client';
+import { CachedCallsService } from './budgets/cached-calls.service';
 import { ModelCallEntity } from './budgets/model-call.entity';
-import { BudgetEntity, ReservationEntity, SpendEntity } from './budgets/spend.entity';
+import { BudgetEntity, BudgetNoticeEntity, ReservationEntity, SpendEntity } from './budgets/spend.entity';
 import { SpendRepository } from './budgets/spend.repository';
 import { CognitiveController } from './cognitive/cognitive.controller';
 import { CognitiveService } from './cognitive/cognitive.service';
@@ -30,24 +35,30 @@ import { StoredAnswersRepository } from './generation/stored-answers.repository'
 import { ModelActionsController } from './legacy/model-actions.controller';
 import { ModelActionsService } from './legacy/model-actions.service';
 import { Models1797200000000 } from './migrations/1797200000000-models';
+import { Budgets1797400000000 } from './migrations/1797400000000-budgets';
 import { EmbeddingsService } from './openai/embeddings.service';
 import { OpenAiController } from './openai/openai.controller';
 import { OpenAiService } from './openai/openai.service';
 import { ProvidersService } from './providers/providers.service';
 import { UpstreamClient } from './providers/upstream.client';
+import { UseReportEntity } from './use/use-report.entity';
+import { UseReportsRepository } from './use/use-reports.repository';
+import { UseReportsService } from './use/use-reports.service';
 
 export const modelsDatabase: ServiceSchema = {
   schema: 'models',
-  migrations: [Models1797200000000],
+  migrations: [Models1797200000000, Budgets1797400000000],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
     BudgetEntity,
+    BudgetNoticeEntity,
     SpendEntity,
     ReservationEntity,
     ModelCallEntity,
     StoredAnswerEntity,
     DeletedBotEntity,
+    UseReportEntity,
   ],
 };
 
@@ -70,6 +81,7 @@ export class ModelsModule {
         ConfigModule.register(ModelsConfig, config),
       ],
       controllers: [
+        AmountsHandler,
         CognitiveController,
         ErasureController,
         ModelActionsController,
@@ -78,8 +90,12 @@ export class ModelsModule {
         workController(models.work),
       ],
       providers: [
+        AmountsRepository,
         AnswersService,
+        BudgetNoticesRepository,
+        BudgetNoticesService,
         BudgetsService,
+        CachedCallsService,
         CognitiveService,
         EmbeddingsService,
         ErasureRepository,
@@ -92,6 +108,8 @@ export class ModelsModule {
         SpendRepository,
         StoredAnswersRepository,
         UpstreamClient,
+        UseReportsRepository,
+        UseReportsService,
         { provide: EgressClient, useValue: new EgressClient({ allowPrivate: allowsPrivate(config) }) },
       ],
     };

@@ -40,6 +40,7 @@ const clientNames = {
       rotateSigningSecret: 'rotateBotSigningSecrets',
       transfer: 'transferBot',
     },
+    budgets: { getOfWorkspace: null, setOfWorkspace: null, getOfBot: null, setOfBot: null },
     botAllowlist: { get: 'getBotAllowlist', update: 'updateBotAllowlist' },
     registrations: { configure: 'configureIntegration', registerAgainByMember: null },
     botVersions: {
@@ -76,6 +77,7 @@ const clientNames = {
       delete: 'deletePersonalAccessToken',
     },
     quotas: {
+      changeAiSpend: 'changeAISpendQuota',
       get: 'getWorkspaceQuota',
       list: 'listWorkspaceQuotas',
       listCompletion: 'getAllWorkspaceQuotaCompletion',

@@ -6,7 +6,6 @@ import {
   type CaptureObservation,
   type DayOfBot,
   type GetBotAnalytics,
-  type LanguageModelUse,
   type ListObservations,
   maxAnalyticsDays,
   maxCountNames,
@@ -21,17 +20,14 @@ import { Every } from '@parley/work-queue/worker';
 import { scopeOf, storedName } from '../queries/scope';
 import { AnalyticsRepository, type DayFigures } from './analytics.repository';
 import { toObservation } from './analytics.entity';
+import { dayOfModels } from './day-of-models';
+import type { ModelFigures } from './model-use.entity';
+import { ModelUseRepository } from './model-use.repository';
 
 const dayMs = 24 * 60 * 60_000;
 const keptCountDays = 400;
 const keptObservationDays = 7;
 const cleanMs = 60 * 60_000;
-
-const none = { mean: 0, sd: 0, min: 0, max: 0 };
-const noLanguageModels: LanguageModelUse = {
-  ...{ calls: 0, errors: 0, inputTokens: 0, outputTokens: 0 },
-  ...{ latency: none, tokensPerSecond: none, cost: { sum: 0, ...none } },
-};
 
 @Injectable()
 export class AnalyticsService {
@@ -39,6 +35,7 @@ export class AnalyticsService {
     private readonly client: ParleyClient,
     private readonly idempotency: Idempotency,
     private readonly analytics: AnalyticsRepository,
+    private readonly modelUses: ModelUseRepository,
   ) {}
 
   track(caller: BotCaller, input: TrackAnalytics): Promise<object> {
@@ -68,9 +65,22 @@ export class AnalyticsService {
     const days = daysOf(startDate, endDate);
     await this.client.call(botVisibility.require, caller, { botId: id });
     const until = new Date(days.at(-1)!.getTime() + dayMs);
-    const figures = await this.analytics.findFigures(id, days[0]!, until);
+    const [figures, uses] = await Promise.all([
+      this.analytics.findFigures(id, days[0]!, until),
+      this.modelUses.list(id, days[0]!, until),
+    ]);
     const byDay = new Map(figures.map((row) => [row.day.getTime(), row]));
-    return { records: days.map((day) => toRecord(day, byDay.get(day.getTime()))) };
+    const hoursOf = Map.groupBy(uses, ({ hour }) => Math.floor(hour.getTime() / dayMs) * dayMs);
+    return {
+      records: days.map((day) => {
+        const hours = hoursOf.get(day.getTime()) ?? [];
+        return toRecord(
+          day,
+          hours.map((each) => each.figures),
+          byDay.get(day.getTime()),
+        );
+      }),
+    };
   }
 
   /** Safe to run in several processes. */
@@ -78,6 +88,7 @@ export class AnalyticsService {
   async deleteOld(): Promise<void> {
     await this.analytics.deleteBefore(keptObservationDays);
     await this.analytics.deleteCountsBefore(keptCountDays);
+    await this.modelUses.deleteBefore(keptCountDays);
   }
 }
 
@@ -94,7 +105,7 @@ function daysOf(startDate: string, endDate: string): Date[] {
   return Array.from({ length: count }, (_, index) => new Date((first! + index) * dayMs));
 }
 
-function toRecord(day: Date, figures?: DayFigures): DayOfBot {
+function toRecord(day: Date, hoursOfModels: ModelFigures[], figures?: DayFigures): DayOfBot {
   const userMessages = figures?.user_messages ?? 0;
   return {
     startDateTimeUtc: day.toISOString(),
@@ -108,6 +119,6 @@ function toRecord(day: Date, figures?: DayFigures): DayOfBot {
     events: figures?.events ?? 0,
     eventTypes: figures?.event_types ?? {},
     customEvents: figures?.custom_events ?? {},
-    llm: noLanguageModels,
+    llm: dayOfModels(hoursOfModels),
   };
 }

@@ -35,6 +35,7 @@ const tablesOfBot = {
   state: 'type, owner_id, name',
   tag: 'kind, tag_key(name), tag_key(value), created_at, object_id',
   analytics_count: 'day, name',
+  model_use: 'hour',
   observation: 'id',
   idempotency_key: 'scope, operation, key',
 };
@@ -103,7 +104,7 @@ export class ErasureRepository {
          ${count('participant')} AS participants, ${count('message')} + ${count('scheduled_message')} + ${count('outgoing_change')} AS messages,
          ${count('event')} + ${count('recurring_event')} + ${count('recurring_revision')} AS events,
          ${count('state')} AS states, ${count('workflow')} AS workflows, ${count('tag')} AS tags,
-         ${count('signal')} AS signals, ${count('analytics_count')} + ${count('observation')} AS analytics, ${count('idempotency_key')} AS "chatAnswers"`,
+         ${count('signal')} AS signals, ${count('analytics_count')} + ${count('observation')} + ${count('model_use')} AS analytics, ${count('idempotency_key')} AS "chatAnswers"`,
       [botId],
     );
     return Object.fromEntries(Object.entries(counts!).map(([name, text]) => [name, Number(text)])) as never;

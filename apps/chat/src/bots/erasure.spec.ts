@@ -113,6 +113,10 @@ async function fill(botId: string, conversationId: string, userId: string, messa
     [botId],
   );
   await api.sql(
+    `INSERT INTO chat.model_use (bot_id, hour, calls, figures) VALUES ($1, now(), 1, '{}') ON CONFLICT DO NOTHING`,
+    [botId],
+  );
+  await api.sql(
     `INSERT INTO chat.outgoing_change (bot_id, id, conversation_id, previous, current, created_at)
      VALUES ($1, 'change_' || gen_random_uuid(), $2, '{}', '{}', now())`,
     [botId, conversationId],

@@ -110,6 +110,12 @@ const issuesRoute = createRoute({
   component: lazyRouteComponent(() => import('../issues/issues-page'), 'IssuesPage'),
 });
 
+const botModelsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/bots/$botId/models',
+  component: lazyRouteComponent(() => import('../model-use/bot-models-page'), 'BotModelsPage'),
+});
+
 const filesRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/bots/$botId/files',
@@ -154,6 +160,12 @@ const membersRoute = createRoute({
   component: lazyRouteComponent(() => import('../workspace/members-page'), 'MembersPage'),
 });
 
+const workspaceModelsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/models',
+  component: lazyRouteComponent(() => import('../model-use/workspace-models-page'), 'WorkspaceModelsPage'),
+});
+
 const tokensRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/tokens',
@@ -182,6 +194,7 @@ const routeTree = rootRoute.addChildren([
     talkRoute,
     logsRoute,
     issuesRoute,
+    botModelsRoute,
     filesRoute,
     fileRoute,
     tablesRoute,
@@ -189,6 +202,7 @@ const routeTree = rootRoute.addChildren([
     hubRoute,
     publicationRoute,
     membersRoute,
+    workspaceModelsRoute,
     tokensRoute,
     auditRoute,
   ]),

@@ -98,6 +98,7 @@ function BotLinks({ onClick, ...params }: { workspaceId: string; botId: string; 
       <MenuLink to="/w/$workspaceId/bots/$botId/tables" params={params} label="Tables" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/logs" params={params} label="Logs" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/issues" params={params} label="Issues" onClick={onClick} />
+      <MenuLink to="/w/$workspaceId/bots/$botId/models" params={params} label="Models" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/webchat" params={params} label="Web chat" onClick={onClick} />
       <MenuLink to="/w/$workspaceId/bots/$botId/talk" params={params} label="Talk to the bot" onClick={onClick} />
     </Section>
@@ -113,6 +114,7 @@ function WorkspaceLinks({ onClick, workspaceId }: { workspaceId: string; onClick
     <Section title="Workspace">
       <MenuLink to="/w/$workspaceId/hub" params={params} label="Hub" onClick={onClick} />
       {canRead && <MenuLink to="/w/$workspaceId/members" params={params} label="Members" onClick={onClick} />}
+      <MenuLink to="/w/$workspaceId/models" params={params} label="Usage of models" onClick={onClick} />
       {canAdminister && <MenuLink to="/w/$workspaceId/audit" params={params} label="Audit log" onClick={onClick} />}
       <MenuLink to="/w/$workspaceId/tokens" params={params} label="Tokens" onClick={onClick} />
     </Section>

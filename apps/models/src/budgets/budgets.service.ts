@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { Every } from '@parley/work-queue/worker';
+import { BudgetNoticesService } from './budget-notices.service';
 import { type Amount, type CallRecord, type Exceeded, type Payer, SpendRepository } from './spend.repository';
 
 const renewMs = 10_000;
@@ -43,7 +44,10 @@ export interface Reservation {
 export class BudgetsService {
   private readonly underWay = new Set<Reservation>();
 
-  constructor(private readonly spend: SpendRepository) {}
+  constructor(
+    private readonly spend: SpendRepository,
+    private readonly notices: BudgetNoticesService,
+  ) {}
 
   /**
    * Runs a call within its reservation. One that fails is settled at what had streamed. One that cannot be settled lapses. Throws
@@ -60,25 +64,28 @@ export class BudgetsService {
       answered = await work(reservation);
     } catch (error) {
       const { used: amount = { cost: 0, tokens: 0 } } = reservation;
-      await this.settle(reservation, amount, failedRecord(planned, error, amount, started));
+      await this.settle(payer, reservation, amount, failedRecord(planned, error, amount, started));
       throw error;
     }
-    await this.settle(reservation, answered.amount, { ...planned, ...answered.record });
+    await this.settle(payer, reservation, answered.amount, { ...planned, ...answered.record });
     return answered.result;
   }
 
   private async reserve(payer: Payer, most: Amount, call: PlannedCall): Promise<Reservation> {
     const id = newId('mcall');
     const { exceeded, isLimited } = await this.spend.reserve(id, payer, most, call);
-    if (exceeded) throw used(exceeded, payer.month);
+    if (exceeded) {
+      this.notices.refused(payer, exceeded);
+      throw used(exceeded, payer.month);
+    }
     const reservation: Reservation = { id, isLimited };
     this.underWay.add(reservation);
     return reservation;
   }
 
-  private async settle(reservation: Reservation, amount: Amount, call: CallRecord): Promise<void> {
+  private async settle(payer: Payer, reservation: Reservation, amount: Amount, call: CallRecord): Promise<void> {
     try {
-      await this.spend.settle(reservation.id, amount, call);
+      this.notices.settled(payer, await this.spend.settle(reservation.id, amount, call));
     } finally {
       // One that could not be settled lapses.
       this.underWay.delete(reservation);
@@ -99,6 +106,7 @@ export class BudgetsService {
   @Every({ name: 'models.deleteOldCalls', everyMs: cleanMs })
   async deleteOldCalls(): Promise<void> {
     await this.spend.deleteOldCalls(keptHours);
+    await this.spend.deleteNoticesBefore(monthOf(new Date(Date.now() - keptHours * 3_600_000)));
   }
 }
 

@@ -12,7 +12,22 @@ export class BudgetEntity {
   @Column({ type: 'bigint', nullable: true }) max_cost!: string | null;
 
   @Column({ type: 'bigint', nullable: true }) max_tokens!: string | null;
+
+  /** Version of the amounts: an older one does not replace them. */
+  @Column({ type: 'bigint', default: 0 }) version!: string;
+
   @TimestampColumn() updated_at!: Date;
+}
+
+/** Announced state of a budget: 80 % are used, or it refuses calls (100). */
+@Entity('budget_notice')
+@Check('budget_notice_scope_check', `scope IN ('bot', 'workspace')`)
+export class BudgetNoticeEntity {
+  @PrimaryColumn('text') scope!: 'bot' | 'workspace';
+  @PrimaryIdColumn() scope_id!: string;
+  @PrimaryIdColumn() month!: string;
+  @PrimaryColumn('bigint') version!: string;
+  @PrimaryColumn('integer') percent!: number;
 }
 
 /** Use of a bot or workspace in one month. */

@@ -15,7 +15,7 @@ export interface Payer {
   month: string;
 }
 
-/** A row of `model_call`, without the payer. */
+/** A row of `model_call`, without id and payer. */
 export interface CallRecord {
   kind: string;
   wanted_model: string;
@@ -36,8 +36,17 @@ export interface CallRecord {
   error?: string;
 }
 
+/** Call that has cost nothing. */
+export interface FreeCall extends CallRecord {
+  id: string;
+  bot_id: string;
+  workspace_id: string;
+}
+
 export interface Exceeded {
   scope: 'bot' | 'workspace';
+  /** Version of its amounts. */
+  version: string;
   max_cost: string | null;
   max_tokens: string | null;
 }
@@ -85,7 +94,7 @@ export class SpendRepository {
          FROM spend WHERE month = $4 AND ((scope = 'bot' AND scope_id = $2) OR (scope = 'workspace' AND scope_id = $3))
          ORDER BY scope FOR UPDATE
        ), checked AS MATERIALIZED (
-         SELECT locked.scope, max_cost, max_tokens,
+         SELECT locked.scope, version, max_cost, max_tokens,
            coalesce(locked.cost + $5 <= max_cost, true) AND coalesce(locked.tokens + $6 <= max_tokens, true) AS fits
          FROM locked LEFT JOIN budget USING (scope, scope_id)
        ), verdict AS MATERIALIZED (
@@ -99,7 +108,7 @@ export class SpendRepository {
          INSERT INTO reservation (id, bot_id, workspace_id, month, cost, tokens, call)
          SELECT $1, $2, $3, $4, $5, $6, $7 FROM verdict WHERE fits
        )
-       SELECT verdict.is_complete, verdict.is_limited, verdict.fits, checked.scope, checked.max_cost, checked.max_tokens
+       SELECT verdict.is_complete, verdict.is_limited, verdict.fits, checked.scope, checked.version, checked.max_cost, checked.max_tokens
        FROM verdict LEFT JOIN checked ON NOT checked.fits ORDER BY checked.scope LIMIT 1`,
       [id, botId, workspaceId, month, most.cost, most.tokens, JSON.stringify(call)],
       'reserve',
@@ -124,19 +133,21 @@ export class SpendRepository {
          FROM gone, jsonb_to_record($4::jsonb) AS call (${callTypes})
          WHERE ${isOfExistingBot}
        )
-       SELECT settled.scope, settled.scope_id, settled_cost AS cost, settled_tokens AS tokens, max_cost, max_tokens
+       SELECT settled.scope, settled.scope_id, settled_cost AS cost, settled_tokens AS tokens, version, max_cost, max_tokens
        FROM settled JOIN budget USING (scope, scope_id)`,
       [id, used.cost, used.tokens, JSON.stringify(call)],
       'settle',
     );
   }
 
-  /** Records a call that has cost nothing. */
-  async record(id: string, { botId, workspaceId }: Payer, call: CallRecord): Promise<void> {
+  /** Records calls that have cost nothing. Safe to repeat. */
+  async recordFree(calls: FreeCall[]): Promise<void> {
     await this.database.query(
       `INSERT INTO model_call (id, bot_id, workspace_id, ${callColumns})
-       SELECT $1, $2, $3, call.* FROM jsonb_to_record($4::jsonb) AS call (${callTypes})`,
-      [id, botId, workspaceId, JSON.stringify(call)],
+       SELECT gone.* FROM jsonb_to_recordset($1::jsonb) AS gone (id text, bot_id text, workspace_id text, ${callTypes})
+       WHERE ${isOfExistingBot} ON CONFLICT (id) DO NOTHING`,
+      [JSON.stringify(calls)],
+      'record_free_calls',
     );
   }
 
@@ -178,6 +189,10 @@ export class SpendRepository {
 
   deleteOldCalls(hours: number): Promise<void> {
     return deleteOlder(this.database, 'model_call', 'created_at', hours);
+  }
+
+  async deleteNoticesBefore(month: string): Promise<void> {
+    await this.database.query('DELETE FROM budget_notice WHERE month < $1', [month]);
   }
 
   private async insertMonth(botId: string, workspaceId: string, month: string): Promise<void> {

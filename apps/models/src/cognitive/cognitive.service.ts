@@ -13,7 +13,9 @@ import {
   type LanguageModels,
   type ModelWarning,
 } from '@parley/contracts/models/cognitive';
+import { traceIdOf } from '@parley/tracing/traceparent';
 import { Every } from '@parley/work-queue/worker';
+import { CachedCallsService } from '../budgets/cached-calls.service';
 import { ModelsConfig } from '../config';
 import { AnswersService } from '../generation/answers.service';
 import type { CompletionToolCall } from '../generation/completion';
@@ -37,6 +39,7 @@ export class CognitiveService {
     private readonly answers: AnswersService,
     private readonly stored: StoredAnswersRepository,
     private readonly config: ModelsConfig,
+    private readonly cachedCalls: CachedCallsService,
   ) {}
 
   /** Throws like `GenerationService.generate`. */
@@ -132,10 +135,11 @@ export class CognitiveService {
   }
 
   private async cached(
-    { caller, request, wanted, maxTokens }: GenerationCall,
+    call: GenerationCall,
     { options }: GenerateText,
     work: () => Promise<GeneratedText>,
   ): Promise<GeneratedText> {
+    const { caller, request, wanted, maxTokens } = call;
     const seconds = this.config.completionsCacheSeconds;
     if (seconds === 0 || options?.skipCache) return work();
     const key = `equal:${createHash('sha256')
@@ -145,6 +149,7 @@ export class CognitiveService {
     const known = await this.stored.find<GeneratedText>(caller.bot.id, key);
     if (known) {
       const latency = Math.round(performance.now() - started);
+      this.recordCached(call, known, latency);
       const usage = { ...known.metadata.usage, inputCost: 0, outputCost: 0 };
       return { ...known, metadata: { ...known.metadata, cached: true, cost: 0, usage, latency } };
     }
@@ -152,6 +157,19 @@ export class CognitiveService {
     const isWhole = answer.metadata.stopReason === 'stop' || answer.metadata.stopReason === 'tool_calls';
     if (isWhole) await this.stored.keep(caller.bot.id, key, answer, seconds);
     return answer;
+  }
+
+  private recordCached({ caller, ...call }: GenerationCall, { metadata }: GeneratedText, latency: number): void {
+    const { provider, model, stopReason } = metadata;
+    this.cachedCalls.record(
+      { botId: caller.bot.id, workspaceId: caller.workspace.id },
+      {
+        ...{ kind: 'chat', wanted_model: call.wanted.join(', '), provider, model, finish: stopReason ?? 'stop' },
+        ...{ conversation_id: call.conversationId, event_id: call.eventId, trace_id: traceIdOf(caller.traceparent) },
+        ...{ input_tokens: 0, output_tokens: 0, cost: 0, is_estimated: false, is_cached: true, fallbacks: 0 },
+        latency_ms: latency,
+      },
+    );
   }
 }
 

@@ -11,8 +11,8 @@ export class ErasureController {
   constructor(private readonly erasure: ErasureService) {}
 
   @Consumes(eraseBotInModels)
-  async erase({ botId }: BotDeleted): Promise<void> {
-    await this.erasure.erase(botId);
+  async erase(deleted: BotDeleted): Promise<void> {
+    await this.erasure.erase(deleted);
   }
 
   @Handles(models.countLeftovers)

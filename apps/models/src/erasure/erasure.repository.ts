@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ModelLeftovers } from '@parley/contracts/models/leftovers';
-import { Database } from '@parley/persistence/database';
+import { Database, type Transaction } from '@parley/persistence/database';
 
 /** Tables with rows of bots, and the column of their key. Reservations end by themselves, within two minutes. */
 const tables = { model_call: 'id', stored_answer: 'key' };
@@ -31,14 +31,15 @@ export class ErasureRepository {
     const [row] = await this.database.query<ModelLeftovers>(
       `SELECT (SELECT count(*) FROM model_call WHERE bot_id = $1)::int AS "modelCalls",
          (SELECT count(*) FROM stored_answer WHERE bot_id = $1)::int AS "storedAnswers",
-         (SELECT count(*) FROM spend WHERE scope = 'bot' AND scope_id = $1)::int AS "modelSpends"`,
+         (SELECT count(*) FROM spend WHERE scope = 'bot' AND scope_id = $1)::int AS "modelSpends",
+         (SELECT count(*) FROM budget WHERE scope = 'bot' AND scope_id = $1)::int AS "modelBudgets"`,
       [botId],
     );
     return row!;
   }
 
-  async deleteSums(botId: string): Promise<void> {
-    await this.database.query(`DELETE FROM spend WHERE scope = 'bot' AND scope_id = $1`, [botId]);
-    await this.database.query(`DELETE FROM budget WHERE scope = 'bot' AND scope_id = $1`, [botId]);
+  async deleteSums(tx: Transaction, botId: string): Promise<void> {
+    for (const table of ['spend', 'budget', 'budget_notice'])
+      await tx.query(`DELETE FROM ${table} WHERE scope = 'bot' AND scope_id = $1`, [botId]);
   }
 }

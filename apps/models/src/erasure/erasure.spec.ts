@@ -38,7 +38,7 @@ it('erases calls, answers and sums of a deleted bot, also of a call that ends af
   const generate = (content: string) =>
     api.send('POST /v2/cognitive/generate-text', { headers, json: { messages: [{ role: 'user', content }] } });
   await generate('first');
-  expect(await leftovers(bot.id)).toEqual({ modelCalls: 1, storedAnswers: 1, modelSpends: 1 });
+  expect(await leftovers(bot.id)).toEqual({ modelCalls: 1, storedAnswers: 1, modelSpends: 1, modelBudgets: 0 });
   let goOn!: () => void;
   const more = new Promise<void>((resolve) => (goOn = resolve));
   upstream.answer = async (request, response) => {
@@ -50,7 +50,7 @@ it('erases calls, answers and sums of a deleted bot, also of a call that ends af
   await waitFor(() => upstream.requests.length === 1);
 
   await account.client.deleteBot({ id: bot.id });
-  const none = { modelCalls: 0, storedAnswers: 0, modelSpends: 0 };
+  const none = { modelCalls: 0, storedAnswers: 0, modelSpends: 0, modelBudgets: 0 };
   await waitFor(
     () => leftovers(bot.id),
     ({ modelSpends }) => modelSpends === 0,

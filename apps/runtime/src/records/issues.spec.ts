@@ -1,5 +1,7 @@
 import type { Client } from '@botpress/client';
 import { codeNotLoadable, deploymentRefused } from '@parley/contracts/admin/bots';
+import { budgetReached } from '@parley/contracts/models/use';
+import { BudgetIssuesHandler } from './budget-issues.handler';
 import { newId } from '@parley/persistence/ids';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { type LoopbackRequest, LoopbackServer } from '@parley/testing/loopback-server';
@@ -349,6 +351,29 @@ describe('code that cannot be loaded', () => {
 
     expect(await api.sql('SELECT code FROM runtime.issue WHERE bot_id = $1', [bot.id])).toEqual([]);
   });
+});
+
+it('makes one issue of a budget for language models in a month, also of repeated events', async () => {
+  const bot = await newBot();
+  const budget = { botId: bot.id, scope: 'workspace' as const, month: '2026-01', maxDollars: 5 };
+  for (const [id, percent] of [
+    ['near', 80],
+    ['near', 80],
+    ['full', 100],
+  ] as const) {
+    const event = { id: `outbox_${bot.id}${id}`, subject: budgetReached.subject, data: { ...budget, percent } };
+    const delivery = { event, attempt: 1, signal: new AbortController().signal };
+    await inRuntime(BudgetIssuesHandler).handle({ ...budget, percent }, delivery);
+  }
+
+  const issues = await issuesOf(bot);
+  expect(issues.map(({ code, category, eventsCount }) => ({ code, category, eventsCount }))).toEqual([
+    { code: 'model_budget_reached', category: 'limits', eventsCount: 1 },
+    { code: 'model_budget_near', category: 'limits', eventsCount: 1 },
+  ]);
+  expect(issues[1]!.description).toBe(
+    '80 % of the budget of the workspace for language models in 2026-01 ($5) are used. Calls are refused when all of it is used.',
+  );
 });
 
 describe('recording', () => {

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { BudgetIssuesHandler } from './budget-issues.handler';
 import { CallCountEntity } from './call-count.entity';
 import { CallCountsRepository } from './call-counts.repository';
 import { CallCountsService } from './call-counts.service';
@@ -18,7 +19,7 @@ import { UnloadableCodeHandler } from './unloadable-code.handler';
 /** Records of the calls of bots: issues, logs, and counts for the usage. */
 @Module({
   imports: [TypeOrmModule.forFeature([CallCountEntity, IssueEntity, LogEntity])],
-  controllers: [EraseLogsHandler, IssuesController, LogsController, UnloadableCodeHandler],
+  controllers: [BudgetIssuesHandler, EraseLogsHandler, IssuesController, LogsController, UnloadableCodeHandler],
   providers: [
     CallCountsService,
     CallCountsRepository,

@@ -9,6 +9,7 @@ import { botCode } from './bot-code';
 import { botVersions } from './bot-versions';
 import { botVisibility } from './bot-visibility';
 import { bots } from './bots';
+import { budgets } from './budgets';
 import { consoleLinks, consoleSessions } from './console';
 import { identity } from './identity';
 import { operatorAccess } from './operators';
@@ -34,6 +35,7 @@ export const admin = {
   auditRecords,
   billing,
   bots,
+  budgets,
   botAllowlist,
   botApiKeys,
   botCode,

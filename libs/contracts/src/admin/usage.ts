@@ -1,5 +1,6 @@
 import { IsIn, IsISO8601, IsNumber, IsString, Min } from 'class-validator';
 import { account } from '../access';
+import { changeAiSpendQuota } from './budgets';
 import { JsonObject, ListOf, Nested, Optional } from '../fields';
 import { consumer, event, operation } from '../operation';
 import { Empty, PageMeta, PageQuery } from '../paging';
@@ -61,7 +62,9 @@ export class Usage {
   /** Month, as in `2026-01`. */
   @IsString() period!: string;
 
+  /** US dollars of `ai_spend`. */
   @IsNumber() value!: number;
+
   @IsNumber() quota!: number;
   @IsIn(usageTypes) type!: UsageType;
 }
@@ -171,8 +174,9 @@ export class DailyUsageQuery extends PageQuery {
   @QueryForm(day, 'a day such as 2026-01-31') dateUntil?: string;
 }
 
-/** Quotas of workspaces. All workspaces have the same quotas, set by configuration. */
+/** Quotas of workspaces. All workspaces have the same quotas, set by configuration, except for `ai_spend`: their budget. */
 export const quotas = {
+  changeAiSpend: changeAiSpendQuota,
   get: operation({
     subject: 'admin.quotas.get',
     route: 'GET /v1/admin/workspaces/{id}/quota',

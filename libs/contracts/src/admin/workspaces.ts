@@ -165,6 +165,7 @@ export class WorkspaceDeleted {
 export const workspaceDeleted = event({ subject: 'admin.workspaceDeleted', data: WorkspaceDeleted });
 
 export const dropWorkspace = consumer({ name: 'hub.dropWorkspace', event: workspaceDeleted });
+export const dropWorkspaceInModels = consumer({ name: 'models.dropWorkspace', event: workspaceDeleted });
 
 export class LabelWorkspace {
   @IsString() id!: string;

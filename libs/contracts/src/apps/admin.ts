@@ -1,6 +1,7 @@
 import { admin } from '../admin/admin';
 import { recordChange } from '../admin/audit';
 import { botDeleted, botTransferred, codeNotLoadable, deploymentRefused, endUsage } from '../admin/bots';
+import { budgetChanged } from '../admin/budgets';
 import { credentialsChanged } from '../admin/identity';
 import { installationsChanged, refreshInstalled } from '../admin/installations';
 import { recurringEventsChanged } from '../admin/bot-definitions';
@@ -30,6 +31,7 @@ export const adminApp: App = {
     botDeleted,
     botTargetChanged,
     botTransferred,
+    budgetChanged,
     codeNotLoadable,
     installationsChanged,
     recurringEventsChanged,

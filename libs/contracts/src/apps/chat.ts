@@ -9,6 +9,7 @@ import { subjectErased } from '../chat/erased-subjects';
 import { messagesOutgoing } from '../chat/outgoing-messages';
 import { recurringEventSettled } from '../chat/recurring-outcomes';
 import { signalChannel, signalsMissing } from '../chat/signals';
+import { recordModelUse } from '../models/use';
 import { settleEvents } from '../runtime/deliveries';
 import { cellComputedByWorkflow, startColumnWorkflow } from '../tables/computations';
 import { visitorFiles } from '../visitor-files';
@@ -25,7 +26,7 @@ export const chatApp: App = {
     webchats.requireUploads,
   ],
   publishes: [cellComputedByWorkflow, eventsPending, messagesOutgoing, recurringEventSettled, subjectErased],
-  consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, settleEvents, startColumnWorkflow],
+  consumes: [eraseBotInChat, keepRecurringEvents, noteCalledBot, recordModelUse, settleEvents, startColumnWorkflow],
   broadcasts: [chatWorkAdded, signalChannel, signalsMissing],
   listens: [chatWorkAdded],
 };

@@ -1,12 +1,17 @@
 import { eraseBotInModels } from '../admin/bots';
+import { keepBudget } from '../admin/budgets';
+import { usageChanged } from '../admin/usage';
+import { dropWorkspaceInModels } from '../admin/workspaces';
 import { models } from '../models/models';
 import { modelAnswers } from '../models/model-answers';
+import { budgetReached, modelUseCounted } from '../models/use';
 import { type App, nothing } from './app';
 
 export const modelsApp: App = {
   ...nothing,
   serves: models,
   servesByInstance: [modelAnswers.control],
-  consumes: [eraseBotInModels],
+  publishes: [budgetReached, modelUseCounted, usageChanged],
+  consumes: [dropWorkspaceInModels, eraseBotInModels, keepBudget],
   broadcasts: [modelAnswers.frames],
 };

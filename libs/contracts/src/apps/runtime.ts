@@ -1,4 +1,5 @@
 import { modelActions } from '../models/model-actions';
+import { recordBudgetIssue } from '../models/use';
 import { administrativeChange } from '../admin/audit';
 import { eraseBotInRuntime, recordRefusedDeployment, recordUnloadableCode } from '../admin/bots';
 import { botCode } from '../admin/bot-code';
@@ -62,6 +63,7 @@ export const runtimeApp: App = {
     eraseLogs,
     eraseRecordings,
     recordRefusedDeployment,
+    recordBudgetIssue,
     recordUnloadableCode,
     registerBot,
     registerInstallations,

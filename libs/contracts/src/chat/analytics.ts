@@ -62,6 +62,7 @@ export class GetBotAnalytics extends BotId {
   @QueryTime({ required: true }) endDate!: string;
 }
 
+/** Mean, standard deviation and extremes; all zero without calls. */
 class Spread {
   @IsNumber() mean!: number;
   @IsNumber() sd!: number;
@@ -73,14 +74,21 @@ class Cost extends Spread {
   @IsNumber() sum!: number;
 }
 
-/** All zero: the platform makes no calls of language models for bots. */
+/** Calls of language models through the platform that ended on this day. */
 export class LanguageModelUse {
+  /** Including errors and cached answers. */
   @IsInt() calls!: number;
+
   @IsInt() errors!: number;
   @IsInt() inputTokens!: number;
   @IsInt() outputTokens!: number;
+  /** Milliseconds, of calls that a provider answered. */
   @Nested(Spread) latency!: Spread;
+
+  /** Speed of calls that a provider answered with any token. */
   @Nested(Spread) tokensPerSecond!: Spread;
+
+  /** US dollars; zero for models without prices. */
   @Nested(Cost) cost!: Cost;
 }
 
@@ -153,7 +161,8 @@ export const analytics = {
   getOfBot: operation({
     subject: 'chat.analytics.getOfBot',
     route: 'GET /v1/admin/bots/{id}/analytics',
-    summary: 'Counts users, sessions, messages and events of a bot by day, for at most 31 days.',
+    summary:
+      'Counts users, sessions, messages, events and calls of language models of a bot by day, for at most 31 days.',
     access: workspace.read,
     input: GetBotAnalytics,
     output: BotAnalytics,

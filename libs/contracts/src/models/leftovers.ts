@@ -16,6 +16,8 @@ export class ModelLeftovers {
 
   /** Months in which the bot has used models. */
   @IsInt() modelSpends!: number;
+
+  @IsInt() modelBudgets!: number;
 }
 
 export const countLeftovers = operation({

@@ -66,6 +66,14 @@ export class BotEntity {
    * of the bot's storage usage.
    */
   @Column('bigint', { default: 0 }) recurring_bytes!: string;
+
+  /** Most that language models may cost in a month, in billionths of a US dollar; null without a limit. `bigint`: a string. */
+  @Column({ type: 'bigint', nullable: true }) budget_cost!: string | null;
+
+  @Column({ type: 'bigint', nullable: true }) budget_tokens!: string | null;
+
+  /** Increases with every change of the budget. */
+  @Column('integer', { default: 0 }) budget_version!: number;
 }
 
 /** Allowlist entry: member who may see a bot for selected users. Deleted when the member leaves the workspace. */

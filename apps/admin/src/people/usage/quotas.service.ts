@@ -5,6 +5,7 @@ import {
   type QuotaReply,
   type QuotasQuery,
   type UsageQuery,
+  type UsageType,
   usageTypes,
 } from '@parley/contracts/admin/usage';
 import { ApiError } from '@parley/contracts/errors';
@@ -12,6 +13,7 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import { AdminConfig } from '../../config';
 import { RolesRepository } from '../access/roles.repository';
 import { WorkspacesRepository } from '../workspaces/workspaces.repository';
+import { BudgetsRepository } from './budgets.repository';
 import { type OwnUsageType, quotaOf } from './quota-amounts';
 import { monthOf } from './usage.entity';
 import { UsageRepository } from './usage.repository';
@@ -26,16 +28,26 @@ export class QuotasService {
     private readonly usage: UsageRepository,
     private readonly roles: RolesRepository,
     private readonly workspaces: WorkspacesRepository,
+    private readonly budgets: BudgetsRepository,
   ) {}
 
   async get(caller: AccountCaller, { id, type, period = thisMonth() }: UsageQuery): Promise<QuotaReply> {
     await this.roles.requireRole(this.database, caller, id, 'belong');
-    return { quota: { period, value: quotaOf(this.config, type), type } };
+    return { quota: { period, value: await this.valueOf(id, type), type } };
   }
 
   async list(caller: AccountCaller, { id, period = thisMonth() }: QuotasQuery): Promise<Quotas> {
     await this.roles.requireRole(this.database, caller, id, 'belong');
-    return { quotas: usageTypes.map((type) => ({ period, value: quotaOf(this.config, type), type })) };
+    return {
+      quotas: await Promise.all(
+        usageTypes.map(async (type) => ({ period, value: await this.valueOf(id, type), type })),
+      ),
+    };
+  }
+
+  private async valueOf(id: string, type: UsageType): Promise<number> {
+    const budget = type === 'ai_spend' ? (await this.budgets.getOfWorkspace(id)).budget : undefined;
+    return budget?.dollars ?? quotaOf(this.config, type);
   }
 
   /**

@@ -17,6 +17,7 @@ function reserve(used: number, bytes: number, before: number): Promise<void> {
     usage as never,
     {} as never,
     {} as never,
+    {} as never,
   );
   return quotas.reserveForRecurringEvents(tx, { botId: 'bot', workspaceId: 'workspace', bytes });
 }

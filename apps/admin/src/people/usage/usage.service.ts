@@ -21,6 +21,7 @@ import { notFound } from '@parley/contracts/errors';
 import { Database } from '@parley/persistence/database';
 import { AdminConfig } from '../../config';
 import { RolesRepository } from '../access/roles.repository';
+import { BudgetsRepository } from './budgets.repository';
 import { isUsedUp, quotaOf } from './quota-amounts';
 import { thisMonth } from './quotas.service';
 import { toActivity, toDailyUsage, type UsageSubject } from './usage.entity';
@@ -32,6 +33,7 @@ export class UsageService {
     private readonly config: AdminConfig,
     private readonly database: Database,
     private readonly usage: UsageRepository,
+    private readonly budgets: BudgetsRepository,
     private readonly roles: RolesRepository,
   ) {}
 
@@ -119,12 +121,13 @@ export class UsageService {
         for (const [type, value] of Object.entries(own)) amounts.set(`${type} ${id}`, value);
       }
     }
+    const dollars = types.includes('ai_spend') ? await this.budgets.listDollars(subjects) : new Map<string, number>();
     return subjects.flatMap(({ id }) =>
       types.map((type) => ({
         id,
         period,
         value: amounts.get(`${type} ${id}`) ?? 0,
-        quota: quotaOf(this.config, type),
+        quota: (type === 'ai_spend' ? dollars.get(id) : undefined) ?? quotaOf(this.config, type),
         type,
       })),
     );

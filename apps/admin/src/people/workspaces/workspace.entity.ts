@@ -24,6 +24,14 @@ export class WorkspaceEntity {
 
   /** Workspace of the platform's operator, created at the first start. */
   @Column('boolean', { default: false }) is_operators!: boolean;
+
+  /** Most that language models may cost in a month, in billionths of a US dollar; null without a limit. `bigint`: a string. */
+  @Column({ type: 'bigint', nullable: true }) budget_cost!: string | null;
+
+  @Column({ type: 'bigint', nullable: true }) budget_tokens!: string | null;
+
+  /** Increases with every change of the budget. */
+  @Column('integer', { default: 0 }) budget_version!: number;
 }
 
 export interface WorkspaceRow extends WorkspaceEntity {
@@ -61,7 +69,10 @@ export function toLabel({ id, name, handle, updated_at }: LabelRow): WorkspaceLa
   return { id, name, handle, updatedAt: updated_at.toISOString() };
 }
 
-export type PublicRow = Omit<WorkspaceEntity, 'owner_id' | 'is_public' | 'is_operators' | 'blocked'>;
+export type PublicRow = Omit<
+  WorkspaceEntity,
+  'owner_id' | 'is_public' | 'is_operators' | 'blocked' | `budget_${string}`
+>;
 
 export function toPublicWorkspace(row: PublicRow): PublicWorkspace {
   return {
