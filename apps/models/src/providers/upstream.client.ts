@@ -9,10 +9,12 @@ import { answerByScript } from './script';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream';
 import { UpstreamError } from './upstream-error';
 
-const maxAnswerBytes = 64_000_000;
-const maxErrorBytes = 64_000;
-/** Characters of one event of a stream. */
+/** Characters of a whole stream, and of one of its events. */
+const maxStreamLength = 64_000_000;
 const maxEventLength = 4_000_000;
+const maxErrorLength = 64_000;
+/** The longest answer, as a multiple of the timeout: half an hour by default. */
+const longestTimeouts = 30;
 /** Time for the end of a response after its last event. */
 const lastBytesMs = 1_000;
 const refusals = [400, 413, 422];
@@ -29,13 +31,18 @@ export class UpstreamClient implements OnApplicationShutdown {
 
   /** Throws UpstreamError, or the reason of the signal. */
   async send(provider: Provider, request: UpstreamRequest): Promise<UpstreamAnswer> {
+    if (provider.problem) throw new UpstreamError('failed', `The provider "${provider.name}" ${provider.problem}.`);
     if (provider.script) return answerByScript(provider.script, request);
     const exchange = new UpstreamExchange(provider, request);
     const response = await exchange.open(this.http, this.https);
     const status = response.statusCode ?? 0;
     if (status < 200 || status >= 300) throw await exchange.failure(response);
     const isStream = (response.headers['content-type'] ?? '').startsWith('text/event-stream');
-    return { isStream, text: () => exchange.text(response, maxAnswerBytes), events: () => exchange.events(response) };
+    return {
+      isStream,
+      text: (maxLength) => exchange.text(response, maxLength),
+      events: () => exchange.events(response),
+    };
   }
 
   onApplicationShutdown(): void {
@@ -94,7 +101,7 @@ class UpstreamExchange {
 
   async failure(response: IncomingMessage): Promise<UpstreamError> {
     const status = response.statusCode ?? 0;
-    const body = await this.text(response, maxErrorBytes);
+    const body = await this.text(response, maxErrorLength);
     const said = `answered ${status}: ${messageOf(body, this.provider.key)}`;
     const code = codeOf(body);
     if (code.some((each) => filterCodes.includes(each))) return this.error('filtered', said);
@@ -103,9 +110,9 @@ class UpstreamExchange {
     return this.error(refusals.includes(status) ? 'refused' : 'failed', said);
   }
 
-  async text(response: IncomingMessage, maxBytes: number): Promise<string> {
+  async text(response: IncomingMessage, maxLength: number): Promise<string> {
     let text = '';
-    for await (const part of this.parts(response, maxBytes)) text += part;
+    for await (const part of this.parts(response, maxLength)) text += part;
     return text;
   }
 
@@ -121,7 +128,7 @@ class UpstreamExchange {
         if (error.type === 'max-buffer-size-exceeded') throw this.error('failed', 'sent an event that is too large');
       },
     });
-    for await (const part of this.parts(response, maxAnswerBytes)) {
+    for await (const part of this.parts(response, maxStreamLength)) {
       parser.feed(part);
       if (batch.length > 0) yield batch;
       batch = [];
@@ -129,12 +136,17 @@ class UpstreamExchange {
     }
   }
 
-  /** Ends the exchange when the reader stops, when nothing arrives for the timeout, and above the size limit. */
-  private async *parts(response: IncomingMessage, maxBytes: number): AsyncGenerator<string> {
+  /** Ends the exchange when the reader stops, when nothing arrives for the timeout, and above the limits of size and time. */
+  private async *parts(response: IncomingMessage, maxLength: number): AsyncGenerator<string> {
     const { timeoutMs } = this.provider;
     const late = setTimeout(
       () => response.destroy(this.error('slow', `sent nothing more for ${timeoutMs} ms`)),
       timeoutMs,
+    );
+    const longestMs = timeoutMs * longestTimeouts;
+    const endless = setTimeout(
+      () => response.destroy(this.error('slow', `had not ended its answer after ${longestMs} ms`)),
+      longestMs,
     );
     let size = 0;
     response.setEncoding('utf8');
@@ -142,13 +154,14 @@ class UpstreamExchange {
       for await (const part of response as AsyncIterable<string>) {
         late.refresh();
         size += part.length;
-        if (size > maxBytes) throw this.error('failed', `answered with more than ${maxBytes} characters`);
+        if (size > maxLength) throw this.error('failed', `answered with more than ${maxLength} characters`);
         yield part;
       }
     } catch (error) {
       throw this.explained(error);
     } finally {
       clearTimeout(late);
+      clearTimeout(endless);
       if (!response.complete) this.leave(response);
     }
   }
