@@ -235,6 +235,7 @@ export class GenerationService {
     }
     const text = await answer.text(maxAnswerLength);
     const delta = reader.read(parseJson(text));
+    if (reader.excess) throw new UpstreamError('failed', `The provider "${provider.name}" sent ${reader.excess}.`);
     if (!delta) throw new UpstreamError('failed', `The provider "${provider.name}" answered with no completion.`);
     if (onParts) {
       attempt.firstTokenMs = performance.now() - attempt.started;
@@ -248,6 +249,7 @@ export class GenerationService {
     let tokens = 0;
     for await (const texts of answer.events()) {
       const parts = texts.map((text) => this.readPart(text, provider, reader));
+      if (reader.excess) throw new UpstreamError('failed', `The provider "${provider.name}" sent ${reader.excess}.`);
       attempt.firstTokenMs ??= performance.now() - attempt.started;
       tokens += parts.reduce((sum, { delta }) => sum + countTokens(delta.output) + countTokens(delta.reasoning), 0);
       const costs = costsOf({ input: prompt, output: tokens }, model.prices);

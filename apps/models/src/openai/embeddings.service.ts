@@ -5,6 +5,7 @@ import { recordIn } from '@parley/contracts/is-record';
 import type { CreateEmbeddings, Embeddings } from '@parley/contracts/models/openai';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { BudgetsService, inBillionths, monthOf, type PlannedCall } from '../budgets/budgets.service';
+import { isCount } from '../generation/completion';
 import { countTokens } from '../generation/token-count';
 import { idOf, type Provider } from '../providers/provider';
 import { ProviderLimitsService } from '../providers/provider-limits.service';
@@ -43,8 +44,8 @@ export class EmbeddingsService {
         const embeddings = recordIn(await this.ask(provider, caller.bot.id, body, signal));
         if (!embeddings || !Array.isArray(embeddings['data']))
           throw new UpstreamError('failed', `The provider "${provider.name}" answered with no embeddings.`);
-        const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: number };
-        const used = Number.isSafeInteger(counted) && counted! >= 0 ? counted! : tokens;
+        const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: unknown };
+        const used = isCount(counted) ? counted : tokens;
         const cost = priced(used);
         return {
           result: embeddings as unknown as Embeddings,

@@ -149,7 +149,7 @@ function toListed(provider: Provider, stored?: StoredProvider, state?: ObservedP
   };
 }
 
-/** Of one of the configuration, whose URL may have a password. */
+/** Settings of a provider of the configuration, whose URL may have a password. */
 function settingsOf(provider: Provider): ProviderSettings {
   const { models, roles, timeoutMs, concurrency, rate, limitField } = provider;
   return { url: shown(provider.url), models, roles, timeoutMs, concurrency, rate, limitField };

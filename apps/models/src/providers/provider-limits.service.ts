@@ -55,7 +55,10 @@ export class ProviderLimitsService {
     const late = setTimeout(
       () =>
         waiting.abort(
-          new UpstreamError('full', `The provider "${name}" had ${concurrency} calls under way for ${withinMs} ms.`),
+          new UpstreamError(
+            'full',
+            `All slots of the provider "${name}" (${concurrency}) were taken for ${withinMs} ms.`,
+          ),
         ),
       withinMs,
     );
@@ -82,7 +85,7 @@ export class ProviderLimitsService {
     const intervalMs = minuteMs / (rate - burst + 1);
     const waitMs = await this.states.takeCall(name, { intervalMs, toleranceMs: (burst - 1) * intervalMs, withinMs });
     if (waitMs === undefined)
-      throw new UpstreamError('full', `The ${rate} requests a minute of the provider "${name}" are used up.`);
+      throw new UpstreamError('full', `The rate of the provider "${name}" is used up: ${rate} requests a minute.`);
     if (waitMs === 0) return;
     try {
       await sleep(waitMs, undefined, { signal });

@@ -271,7 +271,7 @@ it('reaches other processes within seconds', async () => {
   }
 });
 
-it('is for operators only', async () => {
+it('lets operators only see and change providers', async () => {
   const headers = { authorization: `Bearer ${account.token}` };
 
   for (const line of [

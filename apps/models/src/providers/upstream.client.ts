@@ -13,8 +13,6 @@ import { UpstreamError } from './upstream-error';
 const maxStreamLength = 64_000_000;
 const maxEventLength = 4_000_000;
 const maxErrorLength = 64_000;
-/** The longest answer, as a multiple of the timeout: half an hour by default. */
-const longestTimeouts = 30;
 /** Time for the end of a response after its last event. */
 const lastBytesMs = 1_000;
 const refusals = [400, 413, 422];
@@ -26,6 +24,9 @@ const filterCodes = ['content_filter', 'content_policy_violation', 'ResponsibleA
  */
 @Injectable()
 export class UpstreamClient implements OnApplicationShutdown {
+  /** Longest time of an answer, as a multiple of the timeout: half an hour by default. */
+  longestTimeouts = 30;
+
   private readonly http = new HttpAgent({ keepAlive: true });
   private readonly https = new HttpsAgent({ keepAlive: true });
 
@@ -33,7 +34,7 @@ export class UpstreamClient implements OnApplicationShutdown {
   async send(provider: Provider, request: UpstreamRequest): Promise<UpstreamAnswer> {
     if (provider.problem) throw new UpstreamError('failed', `The provider "${provider.name}" ${provider.problem}.`);
     if (provider.script) return answerByScript(provider.script, request);
-    const exchange = new UpstreamExchange(provider, request);
+    const exchange = new UpstreamExchange(provider, request, provider.timeoutMs * this.longestTimeouts);
     const response = await exchange.open(this.http, this.https);
     const status = response.statusCode ?? 0;
     if (status < 200 || status >= 300) throw await exchange.failure(response);
@@ -58,6 +59,7 @@ class UpstreamExchange {
   constructor(
     private readonly provider: Provider,
     private readonly options: UpstreamRequest,
+    private readonly longestMs: number,
   ) {}
 
   open(http: HttpAgent, https: HttpsAgent): Promise<IncomingMessage> {
@@ -143,10 +145,9 @@ class UpstreamExchange {
       () => response.destroy(this.error('slow', `sent nothing more for ${timeoutMs} ms`)),
       timeoutMs,
     );
-    const longestMs = timeoutMs * longestTimeouts;
     const endless = setTimeout(
-      () => response.destroy(this.error('slow', `had not ended its answer after ${longestMs} ms`)),
-      longestMs,
+      () => response.destroy(this.error('slow', `had not ended its answer after ${this.longestMs} ms`)),
+      this.longestMs,
     );
     let size = 0;
     response.setEncoding('utf8');

@@ -109,8 +109,8 @@ export class PutProvider extends ProviderSettings {
   @PathParam() name!: string;
 
   /**
-   * Absent: the stored key stays. Required again when the URL changes, so that a key only goes where it was meant to go;
-   * `null` is no key.
+   * Absent: the stored key stays. Required again when the URL changes: a key is never sent to an address that it was not
+   * given for. `null` is no key.
    */
   @Nullable()
   @IsString()
