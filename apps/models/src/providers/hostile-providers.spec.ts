@@ -9,6 +9,10 @@ import { ModelsConfig } from '../config';
 import { ModelsModule } from '../models.module';
 import { UpstreamClient } from './upstream.client';
 
+interface Metadata {
+  usage: { inputTokens: number };
+}
+
 type Behaviour = (socket: Socket) => unknown;
 
 const json = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
@@ -91,7 +95,7 @@ function every(milliseconds: number, socket: Socket, text: string): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-/** What it does, the timeout, the error, and the most that it can send. */
+/** Behaviour, timeout, error, and limit of the bytes that it can send. */
 const cases: [string, number, Behaviour, RegExp, number][] = [
   ['never sends the end of its headers', 200, (socket) => every(10, socket, 'H'.repeat(1)), /failed|broke off/, 1e5],
   [
@@ -215,7 +219,7 @@ describe('A provider with wrong parts', () => {
 
   beforeEach(() => useProvider(hostile.url, 5_000));
 
-  const last = (text: string) => JSON.parse(text.trim().split('\n').at(-1)!) as Record<string, any>;
+  const last = (text: string) => JSON.parse(text.trim().split('\n').at(-1)!) as { metadata: Metadata };
 
   it('gives an answer of the parts that are right', async () => {
     const parts: unknown[] = [
@@ -289,10 +293,10 @@ describe('A provider with wrong parts', () => {
     expect(state.lastError).toContain('sent more than 8000000 characters');
   });
 
-  it('is not believed a count of tokens that no answer can have', async () => {
+  it('does not change the use of a budget by a count of tokens that no answer can have', async () => {
     hostile.answer = answerWith('one', { usage: { prompt_tokens: 9e15, completion_tokens: 9e15 } });
 
-    const { metadata } = JSON.parse((await ask('generate-text')).text) as Record<string, any>;
+    const { metadata } = (await ask('generate-text')).json as { metadata: Metadata };
 
     expect(metadata).toMatchObject({ provider: 'hostile', estimated: true });
     expect(metadata.usage.inputTokens).toBeLessThan(100);
