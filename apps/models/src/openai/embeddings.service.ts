@@ -8,6 +8,7 @@ import { BudgetsService, inBillionths, monthOf, type PlannedCall } from '../budg
 import { isCount } from '../generation/completion';
 import { countTokens } from '../generation/token-count';
 import { idOf, type Provider } from '../providers/provider';
+import { ProviderStatesService } from '../providers/provider-states.service';
 import { ProviderLimitsService } from '../providers/provider-limits.service';
 import { ProvidersService } from '../providers/providers.service';
 import { UpstreamClient } from '../providers/upstream.client';
@@ -23,6 +24,7 @@ export class EmbeddingsService {
     private readonly providers: ProvidersService,
     private readonly upstream: UpstreamClient,
     private readonly limits: ProviderLimitsService,
+    private readonly states: ProviderStatesService,
     private readonly budgets: BudgetsService,
   ) {}
 
@@ -69,7 +71,13 @@ export class EmbeddingsService {
     const leave = await this.limits.enter(provider, botId, { signal, withinMs: provider.timeoutMs });
     try {
       const answer = await this.upstream.send(provider, { path: 'embeddings', body, signal });
-      return await answer.text(maxAnswerLength);
+      const text = await answer.text(maxAnswerLength);
+      this.states.observe(provider);
+      return text;
+    } catch (error) {
+      if (error instanceof UpstreamError && error.failure !== 'refused')
+        this.states.observe(provider, { error: error.message });
+      throw error;
     } finally {
       leave();
     }

@@ -51,9 +51,9 @@ export class OperatorProvidersService {
   async put({ name, key, ...settings }: PutProvider): Promise<ListedProvider> {
     if (!providerName.test(name))
       throw new ApiError('InvalidPayload', `name must match ${providerName.source}, but is "${name}".`);
-    this.requireOfOperators(name);
     await this.database.transaction(async (tx) => {
       const former = await this.stored.findForUpdate(tx, name);
+      if (!former) this.requireUnconfigured(name);
       const isElsewhere = former !== undefined && former.settings.url !== settings.url;
       if (isElsewhere && former.sealed_key !== null && key === undefined)
         throw new ApiError(
@@ -70,9 +70,11 @@ export class OperatorProvidersService {
 
   /** Throws ResourceNotFound. */
   async delete(name: string): Promise<object> {
-    this.requireOfOperators(name);
     await this.database.transaction(async (tx) => {
-      if (!(await this.stored.findForUpdate(tx, name))) throw unknown(name);
+      if (!(await this.stored.findForUpdate(tx, name))) {
+        this.requireUnconfigured(name);
+        throw unknown(name);
+      }
       await this.stored.delete(tx, name);
       await this.forgetState(tx, name);
     });
@@ -116,7 +118,8 @@ export class OperatorProvidersService {
     }
   }
 
-  private requireOfOperators(name: string): void {
+  /** Throws InvalidPayload. */
+  private requireUnconfigured(name: string): void {
     if (this.known.isConfigured(name))
       throw new ApiError(
         'InvalidPayload',

@@ -189,6 +189,31 @@ it.each([
   expect(json.message).toContain(message);
 });
 
+it('lets operators change a provider whose name the configuration has got since', async () => {
+  await put('local', { url: upstream.url });
+  const { configured: ofConfiguration } = api.apps.at(-1)!.get(KnownProvidersService, { strict: false });
+  const [provider] = ofConfiguration;
+  ofConfiguration.push({ ...provider!, name: 'local' });
+
+  expect((await list()).map(({ name }) => name)).toEqual(['local', 'default']);
+  expect((await operate('DELETE', '/local')).status).toBe(200);
+  expect((await list()).map(({ name, source }) => [name, source])).toEqual([
+    ['default', 'configuration'],
+    ['local', 'configuration'],
+  ]);
+  ofConfiguration.pop();
+});
+
+it('shows failures of embeddings', async () => {
+  const { bot } = await account.client.createBot({});
+  const headers = { authorization: `Bearer ${account.token}`, 'x-bot-id': bot.id };
+  await put('local', { url: upstream.url, models: [{ name: 'e5' }] });
+  upstream.answer = failWith(500);
+  await api.send('POST /v1/ai/embeddings', { headers, json: { model: 'e5', input: 'hi' } });
+
+  expect((await list())[0]).toMatchObject({ state: 'failing', lastError: expect.stringContaining('answered 500') });
+});
+
 it('refuses a name with other characters', async () => {
   const { status, json } = await put('My:server', { url: upstream.url });
 

@@ -65,10 +65,10 @@ class UpstreamExchange {
   open(http: HttpAgent, https: HttpsAgent): Promise<IncomingMessage> {
     const { path, method = 'POST', body, signal, firstByteMs = this.provider.timeoutMs } = this.options;
     signal.throwIfAborted();
-    const url = new URL(apiUrl(this.provider.url, path));
     const text = body && JSON.stringify(body);
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    return new Promise((resolve, reject) => {
+    const opened = new Promise<IncomingMessage>((resolve, reject) => {
+      const url = new URL(apiUrl(this.provider.url, path));
+      const send = url.protocol === 'https:' ? requestHttps : requestHttp;
       const request = send(url, {
         method,
         agent: url.protocol === 'https:' ? https : http,
@@ -96,8 +96,12 @@ class UpstreamExchange {
         clearTimeout(late);
         resolve(response);
       });
-      request.on('error', (error) => reject(this.explained(error)));
+      request.on('error', reject);
       request.end(text);
+    });
+    // Node throws at once for a URL or a key that it cannot send.
+    return opened.catch((error: unknown) => {
+      throw this.explained(error);
     });
   }
 

@@ -14,7 +14,7 @@ import {
   Min,
 } from 'class-validator';
 import { operators } from '../access';
-import { ListOf, MapOf, Nested, Nullable, Optional, OrNull } from '../fields';
+import { IsUri, ListOf, MapOf, Nested, Nullable, Optional, OrNull } from '../fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
@@ -66,24 +66,7 @@ export class ModelSettings {
   @Optional() @IsArray() @ArrayMaxSize(100) @IsString({ each: true }) @MaxLength(200, { each: true }) tags?: string[];
 }
 
-/** Settings of a provider, in a file and in operations. */
-export class ProviderSettings {
-  /** Address of a server with OpenAI's API, with or without `/v1`. It may be private. */
-  @IsUrl(
-    {
-      protocols: ['http', 'https'],
-      require_protocol: true,
-      require_tld: false,
-      allow_underscores: true,
-      disallow_auth: true,
-      allow_query_components: false,
-      allow_fragments: false,
-    },
-    { message: '$property must be a URL such as https://api.openai.com, without user, query and fragment' },
-  )
-  @MaxLength(2_000)
-  url!: string;
-
+export class ProviderOptions {
   /** Absent or empty: the server is asked for its models. */
   @Optional() @ListOf(ModelSettings, { maxItems: 500 }) models?: ModelSettings[];
 
@@ -103,6 +86,26 @@ export class ProviderSettings {
 
   /** Field with the longest answer; older servers know only `max_tokens`. */
   @Optional() @IsIn(['max_completion_tokens', 'max_tokens']) limitField?: 'max_completion_tokens' | 'max_tokens';
+}
+
+/** Settings of a provider, in a file and in operations. */
+export class ProviderSettings extends ProviderOptions {
+  /** Address of a server with OpenAI's API, with or without `/v1`. It may be private. */
+  @IsUri()
+  @IsUrl(
+    {
+      protocols: ['http', 'https'],
+      require_protocol: true,
+      require_tld: false,
+      allow_underscores: true,
+      disallow_auth: true,
+      allow_query_components: false,
+      allow_fragments: false,
+    },
+    { message: '$property must be a URL such as https://api.openai.com, without user, query and fragment' },
+  )
+  @MaxLength(2_000)
+  url!: string;
 }
 
 export class PutProvider extends ProviderSettings {
@@ -130,8 +133,11 @@ export class ReorderProviders {
 export const providerStates = ['unknown', 'reachable', 'failing'] as const;
 
 /** Provider without its key. */
-export class ListedProvider extends ProviderSettings {
+export class ListedProvider extends ProviderOptions {
   @IsString() name!: string;
+
+  /** Without a password; empty for a script. */
+  @IsString() url!: string;
 
   /** One of the configuration cannot be changed by operations. */
   @IsIn(['operator', 'configuration']) source!: 'operator' | 'configuration';
