@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { answerWith, failWith, ModelServer } from '@parley/testing/model-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { startServiceOn } from '@parley/testing/running-service';
@@ -239,6 +241,36 @@ it('tests a provider: what it lists, which models it lacks, or why it does not a
     { name: 'default' },
   ]);
   expect((await operate('POST', '/none/test', {})).status).toBe(404);
+});
+
+it('takes at most 1,000 names of a server, and none that is too long', async () => {
+  const names = Array.from({ length: 2_000 }, (_, index) => `m${index}`);
+  const large = await ModelServer.start(['n'.repeat(201), ...names]);
+  await put('large', { url: large.url });
+
+  const { models } = (await operate('POST', '/large/test', {})).json;
+
+  expect(models).toEqual(names.slice(0, 1_000));
+  await large.stop();
+});
+
+it('reports a list of models without an end as an error', async () => {
+  let sent = 0;
+  const endless = createServer((_request, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write('{"data":['.padEnd(65_536))) sent += 65_536;
+    };
+    response.on('drain', more);
+    more();
+  });
+  await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
+  await put('endless', { url: `http://127.0.0.1:${(endless.address() as AddressInfo).port}` });
+
+  const { error } = (await operate('POST', '/endless/test', {})).json;
+
+  expect(error).toBe('The provider "endless" answered with more than 4000000 characters.');
+  expect(sent).toBeLessThan(40_000_000);
+  await new Promise((resolve) => endless.close(resolve));
 });
 
 it('shows since when a provider fails, and that it answers again', async () => {
