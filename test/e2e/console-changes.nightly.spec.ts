@@ -549,6 +549,9 @@ browserSuite('changes by the console in a browser', () => {
       await confirm('Save');
       await row('local').getByText('mine').waitFor();
       await button('Add a provider').click();
+      await fill({ Name: 'local', Address: 'http://127.0.0.1:1' });
+      await inDialog().getByRole('button', { name: 'Add', exact: true }).click();
+      await inDialog().getByText('There is a provider "local" already').waitFor();
       await fill({ Name: 'other', Address: 'http://127.0.0.1:1' });
       await confirm('Add');
       await button('Move other up').click();

@@ -7,15 +7,16 @@ const roles = ['auto', 'best', 'fast', 'vision'];
 const limitFields = ['max_completion_tokens', 'max_tokens'];
 const exampleOfModels = '[{ "name": "qwen3", "prices": { "input": 0.1, "output": 0.4 } }]';
 
-export function AddProvider() {
+/** @param taken names of providers, which would be replaced */
+export function AddProvider({ taken }: { taken: string[] }) {
+  const add = async (values: FormData) => {
+    const name = textIn(values, 'name');
+    if (taken.includes(name))
+      throw new Error(`There is a provider "${name}" already: edit it, or choose another name.`);
+    await putProvider(name, settingsIn(values));
+  };
   return (
-    <FormButton
-      label="Add a provider"
-      title="Add a provider"
-      submitLabel="Add"
-      changes={providersKey}
-      submit={(values) => putProvider(textIn(values, 'name'), settingsIn(values))}
-    >
+    <FormButton label="Add a provider" title="Add a provider" submitLabel="Add" changes={providersKey} submit={add}>
       <TextInput
         name="name"
         label="Name"

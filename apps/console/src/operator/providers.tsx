@@ -17,7 +17,10 @@ const columns = ['Name', 'Address', 'Key', 'State', 'Models', 'Limits', 'Actions
 export function Providers() {
   const query = useQuery(providersQuery);
   return (
-    <Section title="Providers of language models" aside={<AddProvider />}>
+    <Section
+      title="Providers of language models"
+      aside={<AddProvider taken={query.data?.map(({ name }) => name) ?? []} />}
+    >
       <Text size="sm">
         They are asked in this order. Those of the configuration come last: change them by their variables or their
         file.
