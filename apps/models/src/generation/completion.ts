@@ -109,10 +109,10 @@ export class CompletionReader {
     const known = this.calls.get(index) ?? { id: '', name: '', arguments: '' };
     const given = isRecord(call['function']) ? call['function'] : {};
     if (typeof call['id'] === 'string' && call['id'] !== '') known.id = call['id'];
-    const { name = '', arguments: text = '' } = given;
-    if (typeof name === 'string') known.name += name;
-    if (typeof text === 'string') known.arguments += text;
-    this.length += String(name).length + String(text).length;
+    const [name, text] = [given['name'], given['arguments']].map((each) => (typeof each === 'string' ? each : ''));
+    known.name += name;
+    known.arguments += text;
+    this.length += name!.length + text!.length;
     this.calls.set(index, known);
   }
 }

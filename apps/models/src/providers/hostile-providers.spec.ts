@@ -226,7 +226,13 @@ describe('A provider with wrong parts', () => {
       ...[null, 5, 'x', [], {}].map((delta) => ({ choices: [{ delta }] })),
       ...[null, 5, 'x', [], {}].map((choice) => ({ choices: [choice] })),
       ...[5, {}, [5]].map((content) => ({ choices: [{ delta: { content } }] })),
-      ...['x', [null, 5, 'x'], [{}], [{ index: 'x', function: 5 }]].map((calls) => ({
+      ...[
+        'x',
+        [null, 5, 'x'],
+        [{}],
+        [{ index: 'x', function: 5 }],
+        [{ function: { name: { toString: 5 }, arguments: [[{}]] } }],
+      ].map((calls) => ({
         choices: [{ delta: { tool_calls: calls } }],
       })),
       { choices: [{ delta: { tool_calls: [{ index: 1e9, id: 'far', function: { name: 'add', arguments: '{}' } }] } }] },
