@@ -172,6 +172,9 @@ suite('the chart', () => {
     expect(rulesTo('parley-to-bots', ['runtime'])).toEqual([
       { to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'bots' } } }] },
     ]);
+    expect(rulesTo('parley-to-providers', ['models'])).toEqual([
+      { to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'vllm' } } }] },
+    ]);
   });
 
   it.each(['README.md', 'deploy/README.md'])(

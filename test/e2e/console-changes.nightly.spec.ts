@@ -1,6 +1,7 @@
 import type { Client } from '@botpress/client';
 import { newId } from '@parley/persistence/ids';
 import { clientOf } from '@parley/testing/api';
+import { ModelServer } from '@parley/testing/model-server';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type Account, newAccount } from '@parley/testing/public-api';
 import { type RunningPlatform, startEmbedded } from '@parley/testing/running-platform';
@@ -554,6 +555,63 @@ browserSuite('changes by the console in a browser', () => {
       await page.getByRole('tab', { name: 'Indexing' }).click();
       await page.getByRole('cell', { name: 'broken.pdf', exact: true }).waitFor();
       expect(await seriousViolations()).toEqual([]);
+    });
+
+    it('adds, tests, edits, orders and deletes providers of language models', async () => {
+      const upstream = await ModelServer.start(['small', 'large']);
+      const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
+      await page.getByRole('tab', { name: 'Language models' }).click();
+      await button('Add a provider').click();
+      await fill({ Name: 'local', Address: upstream.url, Key: 'sk-of-the-page', 'Requests a minute': '60' });
+      expect(await seriousViolations()).toEqual([]);
+      await confirm('Add');
+      await row('local').getByText('60 a minute').waitFor();
+
+      await button('Test local').click();
+      await inDialog().getByText('lists 2 models: small, large').waitFor();
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+      await row('local').getByText('reachable').waitFor();
+
+      await button('Edit local').click();
+      expect(await inDialog().getByLabel('Key', { exact: true }).inputValue()).toBe('');
+      await fill({ Models: '[{ "name": "mine", "upstream": "small" }]', 'Model for best': 'mine' });
+      await confirm('Save');
+      await row('local').getByText('mine').waitFor();
+      await button('Add a provider').click();
+      await fill({ Name: 'local', Address: 'http://127.0.0.1:1' });
+      await inDialog().getByRole('button', { name: 'Add', exact: true }).click();
+      await inDialog().getByText('There is a provider "local" already').waitFor();
+      await fill({ Name: 'other', Address: 'http://127.0.0.1:1' });
+      await confirm('Add');
+      await button('Move other up').click();
+      await button('Move other down').waitFor();
+      expect(
+        await sql('SELECT id, sealed_key IS NULL AS "isOpen", settings FROM models.provider ORDER BY position'),
+      ).toEqual([
+        { id: 'other', isOpen: true, settings: expect.any(Object) },
+        {
+          ...{ id: 'local', isOpen: false },
+          settings: expect.objectContaining({
+            models: [{ name: 'mine', upstream: 'small' }],
+            roles: { best: 'mine' },
+            rate: 60,
+          }),
+        },
+      ]);
+      await button('Test other').click();
+      await inDialog().getByText('cannot be reached').waitFor();
+      await page.keyboard.press('Escape');
+      await dialogClosed();
+      expect(await seriousViolations()).toEqual([]);
+
+      for (const name of ['other', 'local']) {
+        await button(`Delete ${name}`).click();
+        await confirm('Delete the provider');
+        await row(name).waitFor({ state: 'detached' });
+      }
+      expect(await page.content()).not.toContain('sk-of-the-page');
+      await upstream.stop();
     });
 
     it('counts storage, indexes rows again, and says what the next model lacks', async () => {

@@ -16,6 +16,8 @@ import { GatewayConfig } from '../../apps/gateway/src/config';
 import { GatewayModule } from '../../apps/gateway/src/gateway.module';
 import { HubConfig } from '../../apps/hub/src/config';
 import { HubModule } from '../../apps/hub/src/hub.module';
+import { ModelsConfig } from '../../apps/models/src/config';
+import { ModelsModule } from '../../apps/models/src/models.module';
 import { RuntimeConfig } from '../../apps/runtime/src/config';
 import { RuntimeModule } from '../../apps/runtime/src/runtime.module';
 
@@ -52,6 +54,7 @@ function start(secretKey: string, ...formerSecretKeys: string[]): Promise<Runnin
     (_url, platform) => GatewayModule.register(new GatewayConfig(), platform),
     (url, platform, at) => AdminModule.register(Object.assign(new AdminConfig(), settings(url, at)), platform),
     (url, platform, at) => HubModule.register(Object.assign(new HubConfig(), settings(url, at)), platform),
+    (url, platform, at) => ModelsModule.register(Object.assign(new ModelsConfig(), settings(url, at)), platform),
     (url, platform, at) => RuntimeModule.register(Object.assign(new RuntimeConfig(), settings(url, at)), platform),
   );
 }
@@ -71,6 +74,7 @@ async function openAll(...keys: [string, ...string[]]): Promise<Record<string, s
     UNION ALL SELECT 'former ' || bot_id, secret FROM admin.bot_former_signing_secret
     UNION ALL SELECT 'installation ' || bot_id || alias, configuration FROM admin.installation WHERE configuration IS NOT NULL
     UNION ALL SELECT 'plugin ' || bot_id || alias, configuration FROM admin.bot_plugin
+    UNION ALL SELECT 'provider ' || id, sealed_key FROM models.provider WHERE sealed_key IS NOT NULL
     UNION ALL SELECT 'integration ' || id, signing_secret FROM hub.integration WHERE signing_secret <> ''
     UNION ALL SELECT 'previous ' || id, previous_signing_secret FROM hub.integration WHERE previous_signing_secret IS NOT NULL
     UNION ALL SELECT 'secret ' || id || key, value FROM hub.integration, jsonb_each_text(secrets)
@@ -103,6 +107,9 @@ async function fill(service: RunningService): Promise<{ account: Account; botIds
     plugins: { helper: { id: plugin.id, configuration: { text: 'of the plugin' } } },
   });
   await client.rotateBotSigningSecrets({ id: botIds[0]! });
+  const headers = { authorization: `Bearer ${operatorToken(first)}` };
+  const provider = { url: 'https://models.example', key: 'sk-of-the-provider' };
+  await sendTo(service.url, 'PUT /operator/models/providers/remote', { headers, json: provider });
   await record(service, account, botIds[0]!, integration.id);
   return { account, botIds };
 }
@@ -149,7 +156,7 @@ it('re-encrypts all secrets during writes and after an interruption, so that the
 
   expect(half).toMatchObject({ sealed: 3 * 9, unreadable: [] });
   expect(output).toMatch(
-    /admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\nruntime: 1 secrets encrypted again\n/,
+    /admin: \d+ secrets encrypted again\nhub: 3 secrets encrypted again\nmodels: 1 secrets encrypted again\nruntime: 1 secrets encrypted again\n/,
   );
   expect(await openAll(second)).toEqual({ ...before, ...written });
   expect(await rotate(service, second)).toMatch(/admin: 0 secrets encrypted again\nhub: 0 secrets/);

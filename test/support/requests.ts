@@ -441,6 +441,15 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   }),
   'models.openAi.createEmbeddings': () => ({ body: { model: 'scripted', input: 'hi' } }),
   'models.openAi.listModels': () => ({}),
+  'models.providers.delete': async ({ home }) => ({ path: { name: await newProvider(home, 'short-lived') } }),
+  'models.providers.list': () => ({}),
+  'models.providers.put': () => ({ path: { name: 'closed' }, body: { url: closedServer, key: 'sk-closed' } }),
+  'models.providers.reorder': async ({ home }) => {
+    await newProvider(home, 'closed');
+    return { body: { names: await namesOfProviders(home) } };
+  },
+  'models.providers.test': async ({ home }) => ({ path: { name: await newProvider(home, 'closed') } }),
+  'models.sealedTexts.sealAnew': () => ({ body: {} }),
   'models.work.discard': () => ({ path: { queue: 'models.none', key: newName() } }),
   'models.work.list': () => ({}),
   'models.work.retry': () => ({ body: { queue: 'models.none' } }),
@@ -518,6 +527,22 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'tables.rows.update': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ id: 1, text: newName() }] } }),
   'tables.rows.upsert': ({ has }) => ({ path: { table: has.tableId }, body: { rows: [{ text: newName() }] } }),
 };
+
+const closedServer = 'http://127.0.0.1:1';
+const providersPath = '/operator/models/providers';
+
+async function newProvider({ url, operatorToken }: Tenant['home'], name: string): Promise<string> {
+  const headers = { authorization: `Bearer ${operatorToken}` };
+  await sendTo(url, `PUT ${providersPath}/${name}`, { headers, json: { url: closedServer } });
+  return name;
+}
+
+/** Providers that operators have set. */
+async function namesOfProviders({ url, operatorToken }: Tenant['home']): Promise<string[]> {
+  const { json } = await sendTo(url, `GET ${providersPath}`, { headers: { authorization: `Bearer ${operatorToken}` } });
+  const { providers } = json as { providers: { name: string; source: string }[] };
+  return providers.filter(({ source }) => source === 'operator').map(({ name }) => name);
+}
 
 function chatOf({ webhookId }: Tenant['has'], path: Record<string, string> = {}) {
   return { path: { webhookId, ...path } };

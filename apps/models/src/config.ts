@@ -1,12 +1,15 @@
 import { Env, integer, text } from '@parley/config/config';
 import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { egressAllowPrivateVariable } from '@parley/egress/config';
-import { ServiceConfig } from '@parley/service/config';
+import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
 const modelOf = (role: string, others: string) =>
   `Model that answers as ${role}${others}. Absent, or not available at the server: the first model that it lists.`;
 
 export class ModelsConfig extends ServiceConfig {
+  @Env(secretKeyVariable) secretKey!: string;
+  @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
+
   @Env(completionsUrlVariable) completionsUrl?: string;
   @Env(completionsApiKeyVariable) completionsApiKey?: string;
   @Env(completionsTimeoutVariable) completionsTimeoutMs = 60_000;

@@ -8,6 +8,8 @@ import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
+import type { SealedColumns } from '@parley/secrets/sealed-texts.repository';
+import { SealingModule } from '@parley/secrets/sealing.module';
 import { workController } from '@parley/work-queue/work.controller';
 import { AmountsHandler } from './budgets/amounts.handler';
 import { AmountsRepository } from './budgets/amounts.repository';
@@ -36,9 +38,18 @@ import { ModelActionsController } from './legacy/model-actions.controller';
 import { ModelActionsService } from './legacy/model-actions.service';
 import { Models1797200000000 } from './migrations/1797200000000-models';
 import { Budgets1797400000000 } from './migrations/1797400000000-budgets';
+import { Providers1797300000000 } from './migrations/1797300000000-providers';
 import { EmbeddingsService } from './openai/embeddings.service';
 import { OpenAiController } from './openai/openai.controller';
 import { OpenAiService } from './openai/openai.service';
+import { KnownProvidersService } from './providers/known-providers.service';
+import { OperatorProvidersService } from './providers/operator-providers.service';
+import { ProviderLimitsService } from './providers/provider-limits.service';
+import { ProviderStatesRepository } from './providers/provider-states.repository';
+import { ProviderStatesService } from './providers/provider-states.service';
+import { ProviderEntity, ProviderStateEntity } from './providers/provider.entity';
+import { ProvidersController } from './providers/providers.controller';
+import { ProvidersRepository } from './providers/providers.repository';
 import { ProvidersService } from './providers/providers.service';
 import { UpstreamClient } from './providers/upstream.client';
 import { UseReportEntity } from './use/use-report.entity';
@@ -47,7 +58,7 @@ import { UseReportsService } from './use/use-reports.service';
 
 export const modelsDatabase: ServiceSchema = {
   schema: 'models',
-  migrations: [Models1797200000000, Budgets1797400000000],
+  migrations: [Models1797200000000, Providers1797300000000, Budgets1797400000000],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -59,7 +70,14 @@ export const modelsDatabase: ServiceSchema = {
     StoredAnswerEntity,
     DeletedBotEntity,
     UseReportEntity,
+    ProviderEntity,
+    ProviderStateEntity,
   ],
+};
+
+const sealedColumns: SealedColumns = {
+  owners: 'provider',
+  columns: [{ table: 'provider', column: 'sealed_key', owner: 'id' }],
 };
 
 /** Language models for bots: providers, fallback, budgets and records of the calls. */
@@ -79,6 +97,7 @@ export class ModelsModule {
           platform,
         ),
         ConfigModule.register(ModelsConfig, config),
+        SealingModule.register(config, sealedColumns, models.sealedTexts),
       ],
       controllers: [
         AmountsHandler,
@@ -86,6 +105,7 @@ export class ModelsModule {
         ErasureController,
         ModelActionsController,
         OpenAiController,
+        ProvidersController,
         deadLettersController(models.deadLetters),
         workController(models.work),
       ],
@@ -101,10 +121,16 @@ export class ModelsModule {
         ErasureRepository,
         ErasureService,
         GenerationService,
+        KnownProvidersService,
         ModelActionsService,
         OpenAiService,
+        OperatorProvidersService,
         PicturesService,
+        ProviderLimitsService,
+        ProvidersRepository,
         ProvidersService,
+        ProviderStatesRepository,
+        ProviderStatesService,
         SpendRepository,
         StoredAnswersRepository,
         UpstreamClient,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { admin } from '@parley/contracts/admin/admin';
 import { hub } from '@parley/contracts/hub/hub';
+import { models } from '@parley/contracts/models/models';
 import { runtime } from '@parley/contracts/runtime/runtime';
 import type { sealedTextOperations } from '@parley/contracts/sealed-texts';
 import { DataFolder } from '@parley/local-postgres/data-folder';
@@ -15,6 +16,7 @@ type Operations = ReturnType<typeof sealedTextOperations>;
 const keepers: { service: string; owners: string; operations: Operations }[] = [
   { service: 'admin', owners: 'bots', operations: admin.sealedTexts },
   { service: 'hub', owners: 'integrations', operations: hub.sealedTexts },
+  { service: 'models', owners: 'providers of language models', operations: models.sealedTexts },
   { service: 'runtime', owners: 'webhook recordings', operations: runtime.sealedTexts },
 ];
 

@@ -9,6 +9,7 @@ import { DeadLetters } from './dead-letters';
 import { Deliveries } from './deliveries';
 import { Indexing } from './indexing';
 import { Maintenance } from './maintenance';
+import { Providers } from './providers';
 import { Queues } from './queues';
 
 const route = '/w/$workspaceId/operator';
@@ -18,10 +19,11 @@ const tabs = [
   { name: 'dead-letters', label: 'Dead letters', Panel: DeadLetters },
   { name: 'deliveries', label: 'Deliveries', Panel: Deliveries },
   { name: 'indexing', label: 'Indexing', Panel: Indexing },
+  { name: 'models', label: 'Language models', Panel: Providers },
   { name: 'maintenance', label: 'Storage and search index', Panel: Maintenance },
 ];
 
-/** Background work of all workspaces, for owners and administrators of the operator's workspace. */
+/** Background work of all workspaces and their language models, for owners and administrators of the operator's workspace. */
 export function OperatorPage() {
   const { tab } = useSearch({ from: route });
   const navigate = useNavigate({ from: route });

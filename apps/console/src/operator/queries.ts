@@ -167,3 +167,64 @@ export async function retryFile(fileId: string): Promise<void> {
   });
   if (refused[0]) throw new Error(refused[0].reason);
 }
+
+export interface ModelSettings {
+  name: string;
+  upstream?: string;
+  [field: string]: unknown;
+}
+
+export interface ProviderSettings {
+  url: string;
+  models?: ModelSettings[];
+  roles?: Record<string, string>;
+  timeoutMs?: number;
+  concurrency?: number;
+  rate?: number;
+  limitField?: string;
+}
+
+export interface Provider extends ProviderSettings {
+  name: string;
+  source: 'operator' | 'configuration';
+  hasKey: boolean;
+  state: string;
+  failingSince: string | null;
+  lastError: string | null;
+  lastErrorAt: string | null;
+  foundModels: string[];
+}
+
+export interface ProviderTest {
+  models?: string[];
+  missing: string[];
+  error?: string;
+  latencyMs: number;
+}
+
+const providersPath = '/operator/models/providers';
+export const providersKey = ['operator', 'providers'];
+
+/** Providers of language models, in order of fallback. */
+export const providersQuery = queryOptions({
+  queryKey: providersKey,
+  queryFn: async () => (await request<{ providers: Provider[] }>({ path: providersPath })).providers,
+  refetchInterval: liveMs,
+});
+
+/** Without a key the stored one stays; `null` removes it. */
+export function putProvider(name: string, settings: ProviderSettings & { key?: string | null }): Promise<unknown> {
+  return request({ method: 'PUT', path: `${providersPath}/${pathOf`${name}`}`, body: settings });
+}
+
+export function deleteProvider(name: string): Promise<unknown> {
+  return request({ method: 'DELETE', path: `${providersPath}/${pathOf`${name}`}` });
+}
+
+export function reorderProviders(names: string[]): Promise<unknown> {
+  return request({ method: 'POST', path: `${providersPath}/order`, body: { names } });
+}
+
+export function testProvider(name: string): Promise<ProviderTest> {
+  return request({ method: 'POST', path: `${providersPath}/${pathOf`${name}`}/test`, body: {} });
+}

@@ -26,6 +26,11 @@ const forAccounts = [
   'POST /operator/files/reindex/words',
   'POST /operator/tables/reindex',
   'POST /operator/tables/reindex/words',
+  'GET /operator/models/providers',
+  'PUT /operator/models/providers/{name}',
+  'DELETE /operator/models/providers/{name}',
+  'POST /operator/models/providers/order',
+  'POST /operator/models/providers/{name}/test',
 ];
 
 const operations = allOperations.filter(({ access }) => access.actor === 'operator');
@@ -66,7 +71,7 @@ const isOperator = async (token: string, of = api) =>
 describe("an account of the operator's workspace", () => {
   const list = allOperations.find(({ subject }) => subject === 'admin.deadLetters.list')!;
 
-  it("lets accounts of the operator's workspace see and change queues, and nothing else of the operator", () => {
+  it("lets accounts of the operator's workspace see and change queues and providers of models, and nothing else of the operator", () => {
     const routes = operations.filter(({ access }) => access.credentials.includes('pat')).map(({ route }) => route);
 
     expect(routes.sort()).toEqual(forAccounts.sort());

@@ -36,6 +36,12 @@ export interface Delta {
   reasoning: string;
 }
 
+/** Characters of an answer, and its calls of tools. */
+const maxLength = 8_000_000;
+const maxCalls = 1_000;
+/** No model answers or reads more at once. */
+const maxTokens = 100_000_000;
+
 const stops: Record<string, StopReason> = {
   stop: 'stop',
   length: 'max_tokens',
@@ -51,6 +57,14 @@ export class CompletionReader {
   private readonly calls = new Map<number, CompletionToolCall>();
   private finish?: string;
   private usage?: Usage;
+  private length = 0;
+
+  /** Limit that the answer exceeds. */
+  get excess(): string | undefined {
+    if (this.length > maxLength) return `more than ${maxLength} characters`;
+    if (this.calls.size > maxCalls) return `more than ${maxCalls} calls of tools`;
+    return undefined;
+  }
 
   /** Whether the model has said why it ended. */
   get isFinished(): boolean {
@@ -67,6 +81,7 @@ export class CompletionReader {
     const output = typeof text['content'] === 'string' ? text['content'] : '';
     const thought = text['reasoning_content'] ?? text['reasoning'];
     const reasoning = typeof thought === 'string' ? thought : '';
+    this.length += output.length + reasoning.length;
     this.output += output;
     this.reasoning += reasoning;
     if (Array.isArray(text['tool_calls'])) text['tool_calls'].forEach((call, index) => this.readCall(call, index));
@@ -94,12 +109,15 @@ export class CompletionReader {
     const known = this.calls.get(index) ?? { id: '', name: '', arguments: '' };
     const given = isRecord(call['function']) ? call['function'] : {};
     if (typeof call['id'] === 'string' && call['id'] !== '') known.id = call['id'];
-    if (typeof given['name'] === 'string') known.name += given['name'];
-    if (typeof given['arguments'] === 'string') known.arguments += given['arguments'];
+    const [name, text] = [given['name'], given['arguments']].map((each) => (typeof each === 'string' ? each : ''));
+    known.name += name;
+    known.arguments += text;
+    this.length += name!.length + text!.length;
     this.calls.set(index, known);
   }
 }
 
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+/** Number of tokens that a provider may have counted. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokens;
 }

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { FairSemaphore, TooManyWaiting } from '@parley/background/fair-semaphore';
 import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import type { ModelWarning } from '@parley/contracts/models/cognitive';
@@ -19,6 +18,8 @@ import {
 } from '../budgets/budgets.service';
 import type { Amount, Payer } from '../budgets/spend.repository';
 import { idOf, isRole, type Prices, type Provider, type Role } from '../providers/provider';
+import { ProviderLimitsService } from '../providers/provider-limits.service';
+import { ProviderStatesService } from '../providers/provider-states.service';
 import { type Candidate, ProvidersService } from '../providers/providers.service';
 import type { UpstreamAnswer } from '../providers/upstream';
 import { UpstreamClient } from '../providers/upstream.client';
@@ -27,9 +28,8 @@ import { type ChatRequest, type Completion, CompletionReader, type Delta, type U
 import { PicturesService } from './pictures.service';
 import { countPrompt, countTokens } from './token-count';
 
-/** Calls at once of a bot, in one process, and those that wait behind them. */
-const callsOfBot = 256;
-const waitingOfBot = 1_000;
+/** Characters of a completion in one piece. */
+const maxAnswerLength = 16_000_000;
 /** A model that failed is asked after all others for this time. */
 const failureMs = 300_000;
 
@@ -87,9 +87,8 @@ interface Attempt extends Candidate {
 /** Asks the providers for a completion, in order of fallback, within the budgets of the bot and its workspace. */
 @Injectable()
 export class GenerationService {
-  private readonly slots = new Map<Provider, FairSemaphore>();
-  /** Time until which a model counts as failing, by `<provider>:<model>`. */
-  private readonly failing = new Map<string, number>();
+  /** Times until which models of a provider count as failing, by name. A provider with new settings is another one. */
+  private readonly failing = new WeakMap<Provider, Map<string, number>>();
 
   private readonly observe: (provider: string, durationMs: number) => void;
   private readonly observeFirst: (provider: string, durationMs: number) => void;
@@ -98,6 +97,8 @@ export class GenerationService {
   constructor(
     private readonly providers: ProvidersService,
     private readonly upstream: UpstreamClient,
+    private readonly limits: ProviderLimitsService,
+    private readonly states: ProviderStatesService,
     private readonly budgets: BudgetsService,
     private readonly pictures: PicturesService,
     private readonly config: ModelsConfig,
@@ -145,19 +146,21 @@ export class GenerationService {
       const id = idOf(attempt.provider, attempt.model);
       try {
         const generation = await this.attempt(attempt);
-        this.failing.delete(id);
+        this.failing.get(attempt.provider)?.delete(attempt.model.name);
+        this.states.observe(attempt.provider);
         const warnings = attempt.warning ? [attempt.warning] : [];
         if (fallbackPath.length > 0 && !attempt.warning)
           warnings.push({ type: 'fallback_used', message: `${failures.at(-1)!.message} "${id}" answered.` });
         return { ...generation, warnings, fallbackPath };
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error;
-        this.countError(attempt.provider.name);
+        if (error.failure !== 'full') this.countError(attempt.provider.name);
         if (error.failure === 'filtered') return { ...filtered(attempt), fallbackPath };
         if (error.failure === 'refused')
           throw new ApiError('InvalidPayload', error.message, { metadata: { model: id }, cause: error });
+        if (error.failure !== 'full') this.states.observe(attempt.provider, { error: error.message });
         if (attempt.firstTokenMs !== undefined) throw unavailable(error.message, error);
-        this.failing.set(id, Date.now() + failureMs);
+        if (error.failure !== 'full') this.remember(attempt);
         failures.push(error);
         fallbackPath.push(id);
       }
@@ -182,11 +185,13 @@ export class GenerationService {
       'gen_ai.conversation.id': call.conversationId,
     };
     return inSpan({ name: `chat ${model.upstream}`, kind: 'client', attributes }, async (span) => {
-      const leave = await this.enter(provider, call);
+      const { signal, firstByteMs = provider.timeoutMs } = call;
+      const asked = performance.now();
+      const leave = await this.limits.enter(provider, call.caller.bot.id, { signal, withinMs: firstByteMs });
       const began = performance.now();
       try {
         const reader = new CompletionReader();
-        const text = await this.receive(attempt, reader);
+        const text = await this.receive(attempt, reader, began - asked);
         const { completion } = reader;
         const { usage, isEstimated } = usageOf(completion, attempt.promptTokens);
         span.set('gen_ai.response.model', model.upstream);
@@ -210,7 +215,7 @@ export class GenerationService {
   }
 
   /** Reads the answer of one provider. Returns the text of one in one piece. */
-  private async receive(attempt: Attempt, reader: CompletionReader): Promise<string | undefined> {
+  private async receive(attempt: Attempt, reader: CompletionReader, waitedMs: number): Promise<string | undefined> {
     const { provider, model, call, onParts } = attempt;
     const limit = call.maxTokens ?? (attempt.reservation.isLimited ? this.longestAnswer(attempt) : undefined);
     const answer = await this.upstream.send(provider, {
@@ -222,14 +227,15 @@ export class GenerationService {
         ...(onParts && { stream: true, stream_options: { include_usage: true } }),
       },
       signal: call.signal,
-      firstByteMs: call.firstByteMs,
+      firstByteMs: call.firstByteMs && Math.max(1, call.firstByteMs - waitedMs),
     });
     if (onParts && answer.isStream) {
       await this.receiveParts(attempt, answer, reader);
       return undefined;
     }
-    const text = await answer.text();
+    const text = await answer.text(maxAnswerLength);
     const delta = reader.read(parseJson(text));
+    if (reader.excess) throw new UpstreamError('failed', `The provider "${provider.name}" sent ${reader.excess}.`);
     if (!delta) throw new UpstreamError('failed', `The provider "${provider.name}" answered with no completion.`);
     if (onParts) {
       attempt.firstTokenMs = performance.now() - attempt.started;
@@ -243,6 +249,7 @@ export class GenerationService {
     let tokens = 0;
     for await (const texts of answer.events()) {
       const parts = texts.map((text) => this.readPart(text, provider, reader));
+      if (reader.excess) throw new UpstreamError('failed', `The provider "${provider.name}" sent ${reader.excess}.`);
       attempt.firstTokenMs ??= performance.now() - attempt.started;
       tokens += parts.reduce((sum, { delta }) => sum + countTokens(delta.output) + countTokens(delta.reasoning), 0);
       const costs = costsOf({ input: prompt, output: tokens }, model.prices);
@@ -263,23 +270,15 @@ export class GenerationService {
     return { text, delta: { output: '', reasoning: '' }, kind: 'chunk' };
   }
 
-  private async enter(provider: Provider, { caller, signal }: GenerationCall): Promise<() => void> {
-    const slots =
-      this.slots.get(provider) ??
-      new FairSemaphore({ size: provider.concurrency, maxEach: callsOfBot, maxWaitingEach: waitingOfBot });
-    this.slots.set(provider, slots);
-    try {
-      return await slots.enter(caller.bot.id, signal);
-    } catch (error) {
-      if (!(error instanceof TooManyWaiting)) throw error;
-      throw unavailable(`${waitingOfBot} calls of this bot wait for the provider "${provider.name}" already.`);
-    }
+  private remember({ provider, model }: Candidate): void {
+    const models = this.failing.get(provider) ?? new Map<string, number>();
+    this.failing.set(provider, models.set(model.name, Date.now() + failureMs));
   }
 
   /** Models that failed lately come last. */
   private inOrder(candidates: Candidate[]): Candidate[] {
     const now = Date.now();
-    const isFailing = ({ provider, model }: Candidate) => (this.failing.get(idOf(provider, model)) ?? 0) > now;
+    const isFailing = ({ provider, model }: Candidate) => (this.failing.get(provider)?.get(model.name) ?? 0) > now;
     return [...candidates.filter((each) => !isFailing(each)), ...candidates.filter(isFailing)];
   }
 

@@ -5,11 +5,17 @@ import { recordIn } from '@parley/contracts/is-record';
 import type { CreateEmbeddings, Embeddings } from '@parley/contracts/models/openai';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { BudgetsService, inBillionths, monthOf, type PlannedCall } from '../budgets/budgets.service';
+import { isCount } from '../generation/completion';
 import { countTokens } from '../generation/token-count';
-import { idOf } from '../providers/provider';
+import { idOf, type Provider } from '../providers/provider';
+import { ProviderStatesService } from '../providers/provider-states.service';
+import { ProviderLimitsService } from '../providers/provider-limits.service';
 import { ProvidersService } from '../providers/providers.service';
 import { UpstreamClient } from '../providers/upstream.client';
 import { UpstreamError } from '../providers/upstream-error';
+
+/** Characters of an answer. */
+const maxAnswerLength = 64_000_000;
 
 /** Embeddings by the provider that has the model. Vectors of models differ, so no other model answers in its place. */
 @Injectable()
@@ -17,6 +23,8 @@ export class EmbeddingsService {
   constructor(
     private readonly providers: ProvidersService,
     private readonly upstream: UpstreamClient,
+    private readonly limits: ProviderLimitsService,
+    private readonly states: ProviderStatesService,
     private readonly budgets: BudgetsService,
   ) {}
 
@@ -35,12 +43,11 @@ export class EmbeddingsService {
     try {
       return await this.budgets.run({ payer, most, planned, started }, async () => {
         const body = { ...input, model: model.upstream };
-        const answer = await this.upstream.send(provider, { path: 'embeddings', body, signal });
-        const embeddings = recordIn(await answer.text());
+        const embeddings = recordIn(await this.ask(provider, caller.bot.id, body, signal));
         if (!embeddings || !Array.isArray(embeddings['data']))
           throw new UpstreamError('failed', `The provider "${provider.name}" answered with no embeddings.`);
-        const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: number };
-        const used = Number.isSafeInteger(counted) && counted! >= 0 ? counted! : tokens;
+        const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: unknown };
+        const used = isCount(counted) ? counted : tokens;
         const cost = priced(used);
         return {
           result: embeddings as unknown as Embeddings,
@@ -56,6 +63,23 @@ export class EmbeddingsService {
       if (!(error instanceof UpstreamError)) throw error;
       if (error.failure === 'refused') throw new ApiError('InvalidPayload', error.message, { cause: error });
       throw unavailable(error.message, error);
+    }
+  }
+
+  /** Text of the answer. Throws UpstreamError. */
+  private async ask(provider: Provider, botId: string, body: object, signal: AbortSignal): Promise<string> {
+    const leave = await this.limits.enter(provider, botId, { signal, withinMs: provider.timeoutMs });
+    try {
+      const answer = await this.upstream.send(provider, { path: 'embeddings', body, signal });
+      const text = await answer.text(maxAnswerLength);
+      this.states.observe(provider);
+      return text;
+    } catch (error) {
+      if (error instanceof UpstreamError && error.failure !== 'refused')
+        this.states.observe(provider, { error: error.message });
+      throw error;
+    } finally {
+      leave();
     }
   }
 }

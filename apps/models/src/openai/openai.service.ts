@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
 import type { StreamedAnswer } from '@parley/contracts/answer-streams';
+import { isRecord } from '@parley/contracts/is-record';
 import type { ChatCompletion, CreateChatCompletion, OpenAiModels } from '@parley/contracts/models/openai';
 import { newId } from '@parley/persistence/ids';
 import { AnswersService } from '../generation/answers.service';
 import { type GenerationCall, type Generation, GenerationService, type Part } from '../generation/generation.service';
-import { idOf, roles } from '../providers/provider';
+import { modelRoles } from '@parley/contracts/models/providers';
+import { idOf } from '../providers/provider';
 import { ProvidersService } from '../providers/providers.service';
 
 /** Format and errors of OpenAI's API. */
@@ -49,7 +51,7 @@ export class OpenAiService {
     const models = (await this.providers.list()).map(({ provider, model }) =>
       owned(idOf(provider, model), provider.name),
     );
-    const aliases = models.length > 0 ? roles.map((role) => owned(role, 'parley')) : [];
+    const aliases = models.length > 0 ? modelRoles.map((role) => owned(role, 'parley')) : [];
     return { object: 'list', data: [...aliases, ...models] };
   }
 }
@@ -73,12 +75,13 @@ function toCompletion({ text, completion, model, usage }: Generation): ChatCompl
 }
 
 function toEvent({ text, kind }: Part): string {
-  return `data: ${kind === 'whole' ? toChunk(text) : text}\n\n`;
+  // JSON over several lines has its line breaks between its values.
+  return `data: ${kind === 'whole' ? toChunk(text) : text.replaceAll('\n', ' ')}\n\n`;
 }
 
 /** A completion in one piece as the only chunk of a stream. */
 function toChunk(text: string): string {
-  const completion = JSON.parse(text) as { choices?: { message?: object }[] };
-  const choices = completion.choices?.map(({ message, ...choice }) => ({ ...choice, delta: message }));
+  const completion = JSON.parse(text) as { choices: unknown[] };
+  const choices = completion.choices.filter(isRecord).map(({ message, ...choice }) => ({ ...choice, delta: message }));
   return JSON.stringify({ ...completion, object: 'chat.completion.chunk', choices });
 }

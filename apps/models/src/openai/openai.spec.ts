@@ -71,6 +71,20 @@ it('streams the events of the provider, with the usage only for those who ask fo
   expect(JSON.parse(counted.at(-2)!)).toEqual({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 5 } });
 });
 
+it('streams an event over several lines as one line', async () => {
+  upstream.answer = (_request, response) => {
+    beginStream(response);
+    response.write('data: {"choices":\ndata: [{"delta":{"content":"two lines"},\ndata: "finish_reason":"stop"}]}\n\n');
+    response.end('data: [DONE]\n\n');
+  };
+
+  const { text } = await ask({ model: 'auto', messages, stream: true });
+
+  const [event, done] = text.trim().split('\n\n');
+  expect(JSON.parse(event!.replace('data: ', ''))).toMatchObject({ choices: [{ delta: { content: 'two lines' } }] });
+  expect(done).toBe('data: [DONE]');
+});
+
 it('streams the answer of a provider that does not stream', async () => {
   upstream.answer = ({ body }, response) =>
     answerWith('in one piece')({ body: { ...body, stream: false } } as never, response);

@@ -1,12 +1,8 @@
+import { type Ability, type ModelPrices, type ModelRole, modelRoles } from '@parley/contracts/models/providers';
 import type { Script } from './script';
 
-/** US dollars for a million tokens. */
-export interface Prices {
-  input: number;
-  output: number;
-}
-
-export type Ability = 'images' | 'audio' | 'tools' | 'transcription' | 'speech' | 'imageGeneration' | 'embeddings';
+export type Prices = ModelPrices;
+export type Role = ModelRole;
 
 export interface ProviderModel {
   /** Name that bots use, without the provider. */
@@ -30,6 +26,8 @@ export interface Provider {
   /** Fixed answers in place of a server. */
   script?: Script;
   key?: string;
+  /** Reason for which it cannot be asked. */
+  problem?: string;
   /** Empty: the server is asked for its models. */
   models: ProviderModel[];
   /** Model names by role: `auto`, `best`, `fast` and `vision`. */
@@ -37,15 +35,14 @@ export interface Provider {
   timeoutMs: number;
   /** Requests at once, in one process. */
   concurrency: number;
+  /** Requests a minute, of all processes together. */
+  rate?: number;
   /** Field of the request with the longest answer; older servers know only `max_tokens`. */
   limitField: 'max_completion_tokens' | 'max_tokens';
 }
 
-export const roles = ['auto', 'best', 'fast', 'vision'] as const;
-export type Role = (typeof roles)[number];
-
 export function isRole(name: string): name is Role {
-  return (roles as readonly string[]).includes(name);
+  return (modelRoles as readonly string[]).includes(name);
 }
 
 /** Model as bots see it: `<provider>:<model>`. */

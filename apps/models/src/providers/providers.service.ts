@@ -3,16 +3,19 @@ import type { ModelWarning } from '@parley/contracts/models/cognitive';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import { parseJson } from '@parley/openai/response';
-import { ModelsConfig } from '../config';
-import { defaultConcurrency, readProviderFile } from './provider-file';
+import { KnownProvidersService } from './known-providers.service';
 import { isRole, type Provider, type ProviderModel, type Role, unlistedModel } from './provider';
-import { readScript } from './script';
+import { ProviderStatesService } from './provider-states.service';
 import { UpstreamClient } from './upstream.client';
+import { UpstreamError } from './upstream-error';
 
 /** The list of a server's models is asked for again after this time, and after a failure. */
 const listMs = 300_000;
 const failedListMs = 15_000;
 const listTimeoutMs = 5_000;
+const maxListBytes = 4_000_000;
+const maxListed = 1_000;
+const maxNameLength = 200;
 const notForText = /embed|whisper|tts|rerank|dall-e|image|moderation|speech/i;
 
 /** Model of a provider that may answer a request. */
@@ -28,23 +31,21 @@ interface Listing {
   models: Promise<ProviderModel[] | undefined>;
 }
 
-/** Providers of the configuration, and the models that they have. */
+/** Providers, and the models that they have. */
 @Injectable()
 export class ProvidersService {
-  private readonly providers: Provider[];
-  private readonly listings = new Map<Provider, Listing>();
+  private readonly listings = new WeakMap<Provider, Listing>();
 
   constructor(
-    config: ModelsConfig,
+    private readonly known: KnownProvidersService,
+    private readonly states: ProviderStatesService,
     private readonly upstream: UpstreamClient,
-  ) {
-    this.providers = configuredProviders(config);
-  }
+  ) {}
 
   /** Models of all providers, in order of fallback. */
   async list(): Promise<Candidate[]> {
     const lists = await Promise.all(
-      this.providers.map(async (provider) =>
+      (await this.known.list()).map(async (provider) =>
         ((await this.modelsOf(provider)) ?? []).map((model) => ({ provider, model })),
       ),
     );
@@ -57,11 +58,11 @@ export class ProvidersService {
    * @param role of the default model
    */
   async resolve(wanted: string[], role: Role): Promise<Candidate[]> {
-    if (this.providers.length === 0) throw notConfigured();
-    const named = await Promise.all(wanted.map((name) => this.candidatesFor(name)));
+    const providers = await this.configured();
+    const named = await Promise.all(wanted.map((name) => this.candidatesFor(providers, name)));
     const candidates = named.flat();
     const first = wanted[0]!;
-    for (const provider of this.providers) {
+    for (const provider of providers) {
       const model = await this.defaultOf(provider, role);
       const message = `The model "${first}" is not available: "${provider.name}:${model.name}" answered.`;
       candidates.push({ provider, model, warning: { type: 'fallback_used', message } });
@@ -75,11 +76,11 @@ export class ProvidersService {
 
   /** Model of this name, which no other one can replace. Throws InvalidPayload. */
   async find(name: string): Promise<Candidate> {
-    if (this.providers.length === 0) throw notConfigured();
-    const [found] = isRole(name) ? [] : await this.candidatesFor(name);
+    const providers = await this.configured();
+    const [found] = isRole(name) ? [] : await this.candidatesFor(providers, name);
     if (found) return found;
     // A server that does not say which models it has may have this one.
-    const [first] = this.providers;
+    const [first] = providers;
     if ((await this.modelsOf(first!)) === undefined) return { provider: first!, model: unlistedModel(name) };
     throw new ApiError(
       'InvalidPayload',
@@ -87,8 +88,33 @@ export class ProvidersService {
     );
   }
 
-  private async candidatesFor(name: string): Promise<Candidate[]> {
-    const { providers } = this;
+  /** Names that the server lists, at most 1,000. Throws UpstreamError. */
+  async ask(provider: Provider): Promise<string[]> {
+    const signal = AbortSignal.timeout(listTimeoutMs);
+    try {
+      const answer = await this.upstream.send(provider, { path: 'models', method: 'GET', signal });
+      const body = parseJson(await answer.text(maxListBytes));
+      if (!isRecord(body) || !Array.isArray(body['data']))
+        throw new UpstreamError('failed', `The provider "${provider.name}" answered with no list of models.`);
+      const ids = (body['data'] as unknown[]).map((each) => (isRecord(each) ? each['id'] : undefined));
+      return ids.filter((id) => typeof id === 'string' && id.length <= maxNameLength).slice(0, maxListed) as string[];
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw new UpstreamError(
+        'slow',
+        `The provider "${provider.name}" did not list its models in ${listTimeoutMs} ms.`,
+      );
+    }
+  }
+
+  /** Throws InvalidPayload without any provider. */
+  private async configured(): Promise<Provider[]> {
+    const providers = await this.known.list();
+    if (providers.length === 0) throw notConfigured();
+    return providers;
+  }
+
+  private async candidatesFor(providers: Provider[], name: string): Promise<Candidate[]> {
     if (isRole(name))
       return Promise.all(
         providers.map(async (provider) => ({ provider, model: await this.defaultOf(provider, name) })),
@@ -131,43 +157,20 @@ export class ProvidersService {
 
   private async fetchModels(provider: Provider): Promise<ProviderModel[] | undefined> {
     try {
-      const signal = AbortSignal.timeout(listTimeoutMs);
-      const answer = await this.upstream.send(provider, { path: 'models', method: 'GET', signal });
-      const body = parseJson(await answer.text());
-      const data = isRecord(body) && Array.isArray(body['data']) ? (body['data'] as unknown[]) : [];
-      const ids = data.flatMap((each) => (isRecord(each) && typeof each['id'] === 'string' ? [each['id']] : []));
-      return ids.length > 0 ? ids.map(unlistedModel) : undefined;
-    } catch {
-      // The request itself will say what is wrong with the provider.
+      const models = await this.ask(provider);
+      this.states.observe(provider, { models });
+      return models.length > 0 ? models.map(unlistedModel) : undefined;
+    } catch (error) {
+      // A server without this list may answer all the same: the request itself will say what is wrong with the provider.
+      if (!(error instanceof UpstreamError)) throw error;
       return undefined;
     }
   }
 }
 
-function configuredProviders(config: ModelsConfig): Provider[] {
-  const { completionsTimeoutMs: timeoutMs } = config;
-  const common = {
-    models: [],
-    timeoutMs,
-    concurrency: defaultConcurrency,
-    limitField: 'max_completion_tokens' as const,
-  };
-  if (config.completionsScriptFile)
-    return [{ ...common, name: 'scripted', url: '', roles: {}, script: readScript(config.completionsScriptFile) }];
-  if (config.completionsProvidersFile) return readProviderFile(config.completionsProvidersFile, timeoutMs, process.env);
-  if (!config.completionsUrl) return [];
-  const roles = {
-    auto: config.completionsModelBalanced,
-    best: config.completionsModelAccurate,
-    fast: config.completionsModelInexpensive,
-    vision: config.completionsModelVision,
-  };
-  return [{ ...common, name: 'default', url: config.completionsUrl, key: config.completionsApiKey, roles }];
-}
-
 function notConfigured(): ApiError {
   return new ApiError(
     'InvalidPayload',
-    'No language model is configured: the operator must set COMPLETIONS_URL to a server with the API of OpenAI, such as vLLM, Ollama or OpenAI.',
+    'No language model is configured: the operator must add a provider in the console, or set COMPLETIONS_URL to a server with the API of OpenAI, such as vLLM, Ollama or OpenAI.',
   );
 }

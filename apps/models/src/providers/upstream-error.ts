@@ -4,8 +4,9 @@
  * - `busy`: the provider asks for fewer requests.
  * - `failed`: the provider cannot be reached, is misconfigured or fails.
  * - `slow`: the provider did not answer in time.
+ * - `full`: it was not asked, because our own limits for it leave no room in time.
  */
-export type UpstreamFailure = 'refused' | 'filtered' | 'busy' | 'failed' | 'slow';
+export type UpstreamFailure = 'refused' | 'filtered' | 'busy' | 'failed' | 'slow' | 'full';
 
 /** A provider gave no answer. Its message holds no key. */
 export class UpstreamError extends Error {

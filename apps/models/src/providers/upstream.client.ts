@@ -9,10 +9,10 @@ import { answerByScript } from './script';
 import type { UpstreamAnswer, UpstreamRequest } from './upstream';
 import { UpstreamError } from './upstream-error';
 
-const maxAnswerBytes = 64_000_000;
-const maxErrorBytes = 64_000;
-/** Characters of one event of a stream. */
+/** Characters of a whole stream, and of one of its events. */
+const maxStreamLength = 64_000_000;
 const maxEventLength = 4_000_000;
+const maxErrorLength = 64_000;
 /** Time for the end of a response after its last event. */
 const lastBytesMs = 1_000;
 const refusals = [400, 413, 422];
@@ -24,18 +24,26 @@ const filterCodes = ['content_filter', 'content_policy_violation', 'ResponsibleA
  */
 @Injectable()
 export class UpstreamClient implements OnApplicationShutdown {
+  /** Longest time of an answer, as a multiple of the timeout: half an hour by default. */
+  longestTimeouts = 30;
+
   private readonly http = new HttpAgent({ keepAlive: true });
   private readonly https = new HttpsAgent({ keepAlive: true });
 
   /** Throws UpstreamError, or the reason of the signal. */
   async send(provider: Provider, request: UpstreamRequest): Promise<UpstreamAnswer> {
+    if (provider.problem) throw new UpstreamError('failed', `The provider "${provider.name}" ${provider.problem}.`);
     if (provider.script) return answerByScript(provider.script, request);
-    const exchange = new UpstreamExchange(provider, request);
+    const exchange = new UpstreamExchange(provider, request, provider.timeoutMs * this.longestTimeouts);
     const response = await exchange.open(this.http, this.https);
     const status = response.statusCode ?? 0;
     if (status < 200 || status >= 300) throw await exchange.failure(response);
     const isStream = (response.headers['content-type'] ?? '').startsWith('text/event-stream');
-    return { isStream, text: () => exchange.text(response, maxAnswerBytes), events: () => exchange.events(response) };
+    return {
+      isStream,
+      text: (maxLength) => exchange.text(response, maxLength),
+      events: () => exchange.events(response),
+    };
   }
 
   onApplicationShutdown(): void {
@@ -51,15 +59,16 @@ class UpstreamExchange {
   constructor(
     private readonly provider: Provider,
     private readonly options: UpstreamRequest,
+    private readonly longestMs: number,
   ) {}
 
   open(http: HttpAgent, https: HttpsAgent): Promise<IncomingMessage> {
     const { path, method = 'POST', body, signal, firstByteMs = this.provider.timeoutMs } = this.options;
     signal.throwIfAborted();
-    const url = new URL(apiUrl(this.provider.url, path));
     const text = body && JSON.stringify(body);
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    return new Promise((resolve, reject) => {
+    const opened = new Promise<IncomingMessage>((resolve, reject) => {
+      const url = new URL(apiUrl(this.provider.url, path));
+      const send = url.protocol === 'https:' ? requestHttps : requestHttp;
       const request = send(url, {
         method,
         agent: url.protocol === 'https:' ? https : http,
@@ -87,14 +96,18 @@ class UpstreamExchange {
         clearTimeout(late);
         resolve(response);
       });
-      request.on('error', (error) => reject(this.explained(error)));
+      request.on('error', reject);
       request.end(text);
+    });
+    // Node throws at once for a URL or a key that it cannot send.
+    return opened.catch((error: unknown) => {
+      throw this.explained(error);
     });
   }
 
   async failure(response: IncomingMessage): Promise<UpstreamError> {
     const status = response.statusCode ?? 0;
-    const body = await this.text(response, maxErrorBytes);
+    const body = await this.text(response, maxErrorLength);
     const said = `answered ${status}: ${messageOf(body, this.provider.key)}`;
     const code = codeOf(body);
     if (code.some((each) => filterCodes.includes(each))) return this.error('filtered', said);
@@ -103,9 +116,9 @@ class UpstreamExchange {
     return this.error(refusals.includes(status) ? 'refused' : 'failed', said);
   }
 
-  async text(response: IncomingMessage, maxBytes: number): Promise<string> {
+  async text(response: IncomingMessage, maxLength: number): Promise<string> {
     let text = '';
-    for await (const part of this.parts(response, maxBytes)) text += part;
+    for await (const part of this.parts(response, maxLength)) text += part;
     return text;
   }
 
@@ -121,7 +134,7 @@ class UpstreamExchange {
         if (error.type === 'max-buffer-size-exceeded') throw this.error('failed', 'sent an event that is too large');
       },
     });
-    for await (const part of this.parts(response, maxAnswerBytes)) {
+    for await (const part of this.parts(response, maxStreamLength)) {
       parser.feed(part);
       if (batch.length > 0) yield batch;
       batch = [];
@@ -129,12 +142,16 @@ class UpstreamExchange {
     }
   }
 
-  /** Ends the exchange when the reader stops, when nothing arrives for the timeout, and above the size limit. */
-  private async *parts(response: IncomingMessage, maxBytes: number): AsyncGenerator<string> {
+  /** Ends the exchange when the reader stops, when nothing arrives for the timeout, and above the limits of size and time. */
+  private async *parts(response: IncomingMessage, maxLength: number): AsyncGenerator<string> {
     const { timeoutMs } = this.provider;
     const late = setTimeout(
       () => response.destroy(this.error('slow', `sent nothing more for ${timeoutMs} ms`)),
       timeoutMs,
+    );
+    const endless = setTimeout(
+      () => response.destroy(this.error('slow', `had not ended its answer after ${this.longestMs} ms`)),
+      this.longestMs,
     );
     let size = 0;
     response.setEncoding('utf8');
@@ -142,13 +159,14 @@ class UpstreamExchange {
       for await (const part of response as AsyncIterable<string>) {
         late.refresh();
         size += part.length;
-        if (size > maxBytes) throw this.error('failed', `answered with more than ${maxBytes} characters`);
+        if (size > maxLength) throw this.error('failed', `answered with more than ${maxLength} characters`);
         yield part;
       }
     } catch (error) {
       throw this.explained(error);
     } finally {
       clearTimeout(late);
+      clearTimeout(endless);
       if (!response.complete) this.leave(response);
     }
   }

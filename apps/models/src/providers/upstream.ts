@@ -11,8 +11,8 @@ export interface UpstreamRequest {
 /** Answer of a provider that has begun with a success. */
 export interface UpstreamAnswer {
   isStream: boolean;
-  /** Text of a JSON answer. Throws UpstreamError. */
-  text(): Promise<string>;
+  /** Text of a JSON answer. Throws UpstreamError, also for a longer one. */
+  text(maxLength: number): Promise<string>;
   /** Data of the events of a stream, in batches as they arrive, until `[DONE]` or its end. Throws UpstreamError. */
   events(): AsyncGenerator<string[]>;
 }

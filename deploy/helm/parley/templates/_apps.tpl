@@ -6,7 +6,7 @@ files: [nats, postgres, secretKey, content, passages, nextPassages, completions,
 files-worker: [nats, postgres, passages, nextPassages, completions, blobs]
 gateway: [nats, tunnel]
 hub: [nats, postgres, secretKey, operator]
-models: [nats, postgres, completions, pictures]
+models: [nats, postgres, secretKey, completions, pictures]
 runner: [nats, code]
 runtime: [nats, postgres, secretKey, bots]
 tables: [nats, postgres, passages, completions, files]

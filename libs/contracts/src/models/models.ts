@@ -1,15 +1,19 @@
 import { deadLetterOperations } from '../dead-letters';
+import { sealedTextOperations } from '../sealed-texts';
 import { workOperations } from '../work';
 import { cognitive } from './cognitive';
 import { countLeftovers } from './leftovers';
 import { modelActions } from './model-actions';
 import { openAi } from './openai';
+import { providers } from './providers';
 
 export const models = {
   cognitive,
   openAi,
   actions: modelActions,
   countLeftovers,
+  providers,
+  sealedTexts: sealedTextOperations('models'),
   deadLetters: deadLetterOperations('models'),
   work: workOperations('models'),
 };

@@ -1,0 +1,24 @@
+import type { ProviderSettings } from '@parley/contracts/models/providers';
+import type { Provider } from './provider';
+
+export const defaultConcurrency = 512;
+
+/** Provider with defaults for settings that are absent. */
+export function toProvider(
+  { url, models = [], roles = {}, limitField = 'max_completion_tokens', ...given }: ProviderSettings,
+  { name, key, timeoutMs }: Pick<Provider, 'name' | 'key' | 'timeoutMs'>,
+): Provider {
+  return {
+    ...{ name, url, key, roles, limitField },
+    models: models.map((model) => ({
+      ...model,
+      upstream: model.upstream ?? model.name,
+      aliases: model.aliases ?? [],
+      abilities: model.abilities ?? [],
+      tags: model.tags ?? [],
+    })),
+    timeoutMs: given.timeoutMs ?? timeoutMs,
+    concurrency: given.concurrency ?? defaultConcurrency,
+    rate: given.rate,
+  };
+}
