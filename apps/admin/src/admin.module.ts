@@ -31,6 +31,7 @@ import { Registrations1796400000000 } from './migrations/1796400000000-registrat
 import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
 import { WebchatSettings1796600000000 } from './migrations/1796600000000-webchat-settings';
 import { ComputingBots1796700000000 } from './migrations/1796700000000-computing-bots';
+import { BotHomes1797300000000 } from './migrations/1797300000000-bot-homes';
 import { PeopleModule } from './people.module';
 import { AuditRecordEntity } from './people/access/audit-record.entity';
 import { MemberEntity } from './people/access/member.entity';
@@ -51,6 +52,7 @@ export const adminDatabase: ServiceSchema = {
     ConsoleLinks1796500000000,
     WebchatSettings1796600000000,
     ComputingBots1796700000000,
+    BotHomes1797300000000,
   ],
   entities: [
     ...eventEntities,

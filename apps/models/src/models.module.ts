@@ -35,6 +35,8 @@ import { OpenAiController } from './openai/openai.controller';
 import { OpenAiService } from './openai/openai.service';
 import { ProvidersService } from './providers/providers.service';
 import { UpstreamClient } from './providers/upstream.client';
+import { TextsController } from './texts/texts.controller';
+import { TextsService } from './texts/texts.service';
 
 export const modelsDatabase: ServiceSchema = {
   schema: 'models',
@@ -74,6 +76,7 @@ export class ModelsModule {
         ErasureController,
         ModelActionsController,
         OpenAiController,
+        TextsController,
         deadLettersController(models.deadLetters),
         workController(models.work),
       ],
@@ -91,6 +94,7 @@ export class ModelsModule {
         ProvidersService,
         SpendRepository,
         StoredAnswersRepository,
+        TextsService,
         UpstreamClient,
         { provide: EgressClient, useValue: new EgressClient({ allowPrivate: allowsPrivate(config) }) },
       ],

@@ -18,13 +18,8 @@ export interface CompletionRequest {
 
 export type CompletionPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-/** Model names for a worker that never calls the server. */
-export const completionModels = {
-  completionsModelInexpensive: 'inexpensive',
-  completionsModelBalanced: 'balanced',
-  completionsModelAccurate: 'accurate',
-  completionsModelVision: 'vision',
-};
+/** Models that the server lists. */
+const models = ['gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4.1', 'small'];
 
 /** Fake of an OpenAI-compatible completion server, which fails on demand. */
 export class CompletionServer {
@@ -61,6 +56,7 @@ export class CompletionServer {
   }
 
   private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === '/v1/models') return void response.end(JSON.stringify({ data: models.map((id) => ({ id })) }));
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<CompletionRequest, 'headers'>;

@@ -4,11 +4,13 @@ import { cognitive } from './cognitive';
 import { countLeftovers } from './leftovers';
 import { modelActions } from './model-actions';
 import { openAi } from './openai';
+import { texts } from './texts';
 
 export const models = {
   cognitive,
   openAi,
   actions: modelActions,
+  texts,
   countLeftovers,
   deadLetters: deadLetterOperations('models'),
   work: workOperations('models'),
