@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
+import { ModelsClient } from '@parley/service/models.client';
 import { BotFiles } from '@parley/testing/bot-files';
 import {
   type CompletionResponse,
@@ -47,7 +48,12 @@ async function startModels(changes: Partial<ModelsConfig> = {}): Promise<void> {
     ModelsModule.register(
       Object.assign(
         new ModelsConfig(),
-        { databaseUrl: service.databaseUrl, databasePoolSize: 4, completionsUrl: models.url, completionsTimeoutMs: 4_000 },
+        {
+          databaseUrl: service.databaseUrl,
+          databasePoolSize: 4,
+          completionsUrl: models.url,
+          completionsTimeoutMs: 4_000,
+        },
         changes,
       ),
       platform,
@@ -439,23 +445,19 @@ describe('language models', () => {
     expect(file.failedStatusReason).toContain('set COMPLETIONS_URL');
   });
 
-  it('waits without counting attempts while the models service is away', async () => {
+  it('waits in place while the models service is away, and goes on once it is back', async () => {
     answers(() => 'In short.');
-    await stopModels();
+    const generate = jest.spyOn(service.apps[1]!.get(ModelsClient, { strict: false }), 'generate');
     const bot = new BotFiles(service);
-    const { id } = await bot.upload('a.txt', words(300), {
-      index: true,
-      indexing: { configuration: summarized },
-    });
-    await waitFor(
-      () => sql.query<{ stage: string }>('SELECT stage FROM indexing_job WHERE file_id = $1', [id]),
-      ([job]) => job?.stage === 'embedding',
-    );
-
-    await startModels();
+    const options = { index: true, indexing: { configuration: summarized } };
+    await stopModels();
+    const { id } = await bot.upload('a.txt', words(300), options);
+    await waitFor(() => generate.mock.calls.length > 1).finally(startModels);
 
     expect((await settledAtOnce(bot, id)).status).toBe('indexing_completed');
     expect((await bot.passages(id)).at(-1)!.content).toBe('In short.');
+    expect(models.requests).toHaveLength(1);
+    generate.mockRestore();
   });
 
   it('fails the file with the reason when the budget of its bot stays used up', async () => {

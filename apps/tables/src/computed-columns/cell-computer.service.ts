@@ -120,7 +120,7 @@ export class CellComputerService {
       data,
     );
     const question = {
-      ...{ botId: table.bot_id, purpose: 'computed-column', model } as const,
+      ...({ botId: table.bot_id, purpose: 'computed-column', model } as const),
       ...{ system: instructionFor(column), prompt: `${prompt}\n\n${JSON.stringify(values)}` },
     };
     try {

@@ -79,8 +79,7 @@ it.each([new ModelsBusy('your key is wrong', 0), new ModelsUnavailable('your key
     expect(last.obstacle).toBeUndefined();
     expect(last.row.computed[key]).toMatchObject({
       status: 'failed',
-      error:
-        'The language model did not answer after several attempts. The log of the tables service has the reason.',
+      error: 'The language model did not answer after several attempts. The log of the tables service has the reason.',
     });
   },
 );
