@@ -18,9 +18,6 @@ export interface CompletionRequest {
 
 export type CompletionPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-/** Models that the server lists. */
-const models = ['gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4.1', 'small'];
-
 /** Fake of an OpenAI-compatible completion server, which fails on demand. */
 export class CompletionServer {
   readonly requests: CompletionRequest[] = [];
@@ -30,11 +27,14 @@ export class CompletionServer {
   });
   private readonly orders: CompletionResponse[] = [];
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly models: string[],
+  ) {}
 
-  static async start(): Promise<CompletionServer> {
+  static async start(models = ['gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4.1']): Promise<CompletionServer> {
     const server = createServer();
-    const completions = new CompletionServer(server);
+    const completions = new CompletionServer(server, models);
     server.on('request', (request, response) => void completions.receive(request, response));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -56,7 +56,9 @@ export class CompletionServer {
   }
 
   private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.url === '/v1/models') return void response.end(JSON.stringify({ data: models.map((id) => ({ id })) }));
+    if (request.url === '/v1/models') {
+      return void response.end(JSON.stringify({ data: this.models.map((id) => ({ id })) }));
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<CompletionRequest, 'headers'>;

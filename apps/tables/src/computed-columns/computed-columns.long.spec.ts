@@ -26,7 +26,7 @@ function startModels() {
 }
 
 beforeAll(async () => {
-  models = await CompletionServer.start();
+  models = await CompletionServer.start(['small']);
   api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
   asking = await startModels();
   alice = await api.newAccount();
