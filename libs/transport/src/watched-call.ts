@@ -5,7 +5,7 @@ import { unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
 import type { ParleyClient } from './parley-client';
 
-/** Pulses in a row that nobody answers. A large request waits for its turn before its process can answer them. */
+/** Pulses in a row that nobody answers. A large request waits for its turn first, and nobody answers meanwhile. */
 const maxMissed = 4;
 
 /**
