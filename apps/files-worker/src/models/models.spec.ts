@@ -50,6 +50,7 @@ async function startModels(changes: Partial<ModelsConfig> = {}): Promise<void> {
         new ModelsConfig(),
         {
           databaseUrl: service.databaseUrl,
+          secretKey: 's'.repeat(32),
           databasePoolSize: 4,
           completionsUrl: models.url,
           completionsTimeoutMs: 4_000,

@@ -21,7 +21,10 @@ const workspaceId = 'wkspace_texts';
 beforeAll(async () => {
   upstream = await CompletionServer.start();
   service = await startService((databaseUrl, platform) =>
-    ModelsModule.register(Object.assign(new ModelsConfig(), { databaseUrl, completionsUrl: upstream.url }), platform),
+    ModelsModule.register(
+      Object.assign(new ModelsConfig(), { databaseUrl, secretKey: 's'.repeat(32), completionsUrl: upstream.url }),
+      platform,
+    ),
   );
   sql = service.apps[0]!.get(Database, { strict: false });
   models = new ModelsClient(
