@@ -37,7 +37,7 @@ export class ModelsConfig extends ServiceConfig {
   @Env({
     env: 'COMPLETIONS_MODEL_BALANCED',
     type: text(),
-    about: modelOf('`auto`', ', for computed columns, and for texts of files'),
+    about: modelOf('`auto`', ', for computed columns whose model no provider has, and for texts of files'),
   })
   completionsModelBalanced = 'gpt-4.1-mini';
 

@@ -31,10 +31,7 @@ beforeAll(async () => {
     (databaseUrl, platform, contentUrl) =>
       FilesModule.register(Object.assign(new FilesConfig(), ofFiles, { databaseUrl, contentUrl }), platform),
     (databaseUrl, platform) =>
-      FilesWorkerModule.register(
-        Object.assign(new FilesConfig(), ofWorker, { databaseUrl }),
-        platform,
-      ),
+      FilesWorkerModule.register(Object.assign(new FilesConfig(), ofWorker, { databaseUrl }), platform),
   );
   sql = service.apps[0]!.get(Database, { strict: false });
 });
