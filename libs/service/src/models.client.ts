@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@parley/contracts/caller';
 import { ApiError } from '@parley/contracts/errors';
-import { modelAnswers } from '@parley/contracts/models/model-answers';
 import { type AskForText, texts } from '@parley/contracts/models/texts';
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
 import { ParleyClient } from '@parley/transport/parley-client';
@@ -60,8 +59,7 @@ export class ModelsClient {
     };
     const asked = { ...input, ...(picture && { picture: base64Of(picture) }) };
     try {
-      const answers = { operation: texts.generate, answers: modelAnswers };
-      return (await callWatched(this.client, answers, caller, asked, signal)).text.trim();
+      return (await callWatched(this.client, texts.generate, caller, asked, signal)).text.trim();
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof ApiError ? failureOf(error) : error;

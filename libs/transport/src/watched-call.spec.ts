@@ -1,4 +1,4 @@
-import { answerPulseMs, type AnswerControl, type AnswerSubjects } from '@parley/contracts/answer-streams';
+import { answerPulseMs, type AnswerControl } from '@parley/contracts/answer-streams';
 import type { Caller } from '@parley/contracts/caller';
 import { unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
@@ -6,8 +6,7 @@ import type { ParleyClient } from './parley-client';
 import { callWatched } from './watched-call';
 
 const caller: Caller = { requestId: 'request', credential: 'bak' };
-const operation = { subject: 'models.generate' } as Operation<object, string>;
-const answers = {} as AnswerSubjects;
+const operation = { subject: 'models.generate', answers: {} } as Operation<object, string>;
 
 /** A service that has the request, and hears the caller as the test says. */
 function setUp() {
@@ -26,7 +25,7 @@ function setUp() {
     },
   } as unknown as ParleyClient;
   const stopping = new AbortController();
-  const call = callWatched(client, { operation, answers }, caller, {}, stopping.signal);
+  const call = callWatched(client, operation, caller, {}, stopping.signal);
   call.catch(() => undefined);
   return { call, told, service, keys, stopping };
 }

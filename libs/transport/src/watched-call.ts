@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { answerPulseMs, type AnswerSubjects } from '@parley/contracts/answer-streams';
+import { answerPulseMs } from '@parley/contracts/answer-streams';
 import type { Caller } from '@parley/contracts/caller';
 import { unavailable } from '@parley/contracts/errors';
 import type { Operation } from '@parley/contracts/operation';
@@ -9,20 +9,21 @@ import type { ParleyClient } from './parley-client';
 const maxMissed = 4;
 
 /**
- * Calls an operation whose answer may take minutes, and whose handler listens to `caller.answerKey`. The call ends at the service
+ * Calls an operation that declares `answers`, and whose answer in one piece may take minutes. The call ends at the service
  * when the signal aborts, and with 503 soon after the process that works on it has died. Throws like `ParleyClient.call`, or the
  * reason of the signal.
  */
 export async function callWatched<I, O>(
   client: ParleyClient,
-  { operation, answers }: { operation: Operation<I, O>; answers: AnswerSubjects },
+  operation: Operation<I, O>,
   caller: Caller,
   input: I,
   signal: AbortSignal,
 ): Promise<O> {
   signal.throwIfAborted();
+  const { control } = operation.answers!;
   const answerKey = randomUUID();
-  const tell = (stop: boolean) => client.callInstance(answers.control, answerKey, caller, { received: 0, stop });
+  const tell = (stop: boolean) => client.callInstance(control, answerKey, caller, { received: 0, stop });
   let pulse: NodeJS.Timeout | undefined;
   let abort = () => undefined as void;
   const ended = new Promise<never>((_resolve, reject) => {

@@ -3,6 +3,7 @@ import { service } from '../access';
 import { Optional } from '../fields';
 import { operation } from '../operation';
 import { generationTimeoutMs } from './cognitive';
+import { modelAnswers } from './model-answers';
 
 /** Characters of a picture in base64: above the largest page that is rendered. */
 const maxPictureLength = 32_000_000;
@@ -44,5 +45,6 @@ export const texts = {
     input: AskForText,
     output: TextAnswer,
     timeoutMs: generationTimeoutMs,
+    answers: modelAnswers,
   }),
 };
