@@ -453,7 +453,11 @@ describe('language models', () => {
     const options = { index: true, indexing: { configuration: summarized } };
     await stopModels();
     const { id } = await bot.upload('a.txt', words(300), options);
-    await waitFor(() => generate.mock.calls.length > 1).finally(() => startModels());
+    try {
+      await waitFor(() => generate.mock.calls.length > 1);
+    } finally {
+      await startModels();
+    }
 
     expect((await settledAtOnce(bot, id)).status).toBe('indexing_completed');
     expect((await bot.passages(id)).at(-1)!.content).toBe('In short.');
