@@ -170,9 +170,10 @@ const alerts = readFileSync('deploy/helm/parley/files/alerts.yaml', 'utf8');
     });
   });
 
+  const environment = (site: Site, app: string) =>
+    environmentOf(podsOf(releases[site]).find(({ name }) => name === app)!.container);
+
   it('passes the addresses of the values to the apps', () => {
-    const environment = (site: Site, app: string) =>
-      environmentOf(podsOf(releases[site]).find(({ name }) => name === app)!.container);
     const clients = {
       CONTENT_URL: 'https://files.example.com',
       CHAT_URL: 'https://chat.example.com/chat',
@@ -212,6 +213,15 @@ const alerts = readFileSync('deploy/helm/parley/files/alerts.yaml', 'utf8');
     expect(environment('shared-folder', 'chat')).toMatchObject({
       ...{ RECURRING_MIN_SECONDS: '30', EVENT_RETENTION_DAYS: '7', LOG_LEVEL: 'debug' },
     });
+  });
+
+  it('passes settings of language models in values of 0.2.0 to models, and to no other app', () => {
+    expect(environment('shared-folder', 'models')).toMatchObject({
+      ...{ COMPLETIONS_MODEL_ACCURATE: 'large', COMPLETIONS_TIMEOUT_MS: '120000' },
+    });
+    const others = podsOf(releases['shared-folder']).filter(({ name }) => name !== 'models');
+    const variables = others.flatMap(({ container }) => (container.env as { name: string }[]).map(({ name }) => name));
+    expect(variables.filter((name) => name.startsWith('COMPLETIONS_'))).toEqual([]);
   });
 
   it('takes each secret from the Secret that the values name', () => {

@@ -105,7 +105,8 @@ const defaults = parse(readFileSync('deploy/helm/parley/values.yaml', 'utf8')).n
     expect(peersOn('migrate', 6432)).toEqual([postgres.peers]);
     expect(peersOn('gateway', 4223)).toEqual([nats.peers]);
     expect(peersOn('streams', 4222)).toEqual([nats.peers]);
-    expect(peersOn('tables', 18_082)).toEqual([completions.peers]);
+    expect(peersOn('models', 18_082)).toEqual([completions.peers]);
+    for (const name of ['files', 'files-worker', 'tables']) expect([name, peersOn(name, 18_082)]).toEqual([name, []]);
     expect(peersOn('gateway', 53)).toEqual([defaults.dnsTo]);
   });
 

@@ -1,5 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { clientOf } from '@parley/testing/api';
+import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { answerWith, beginStream, ModelServer, sendChunk } from '@parley/testing/model-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { sendTo } from '@parley/testing/public-api';
@@ -24,17 +25,21 @@ interface Reading {
 (hasNatsServer() ? describe : describe.skip)('Streams of models over NATS', () => {
   let fleet: Fleet;
   let upstream: ModelServer;
+  let embeddings: EmbeddingServer;
   let database: Client;
   let headers: Record<string, string>;
 
   beforeAll(async () => {
     upstream = await ModelServer.start();
+    embeddings = await EmbeddingServer.start();
     fleet = await Fleet.start({
       isSecured: true,
-      replicasOf: { gateway: 2, models: 2, 'files-worker': 0, tables: 0, chat: 0, runtime: 0, runner: 0 },
+      replicasOf: { gateway: 2, models: 2, chat: 0, runtime: 0, runner: 0 },
       env: {
         COMPLETIONS_SCRIPT_FILE: '',
         COMPLETIONS_URL: upstream.url,
+        EMBEDDINGS_URL: embeddings.url,
+        SWEEP_INTERVAL_MS: '500',
         COMPLETIONS_CACHE_SECONDS: '0',
         SHUTDOWN_TIMEOUT_MS: '20000',
       },
@@ -51,6 +56,7 @@ interface Reading {
     await database?.end();
     await fleet?.stop();
     await upstream?.stop();
+    await embeddings?.stop();
   });
 
   beforeEach(() => {
@@ -249,5 +255,40 @@ interface Reading {
     await fleet.the('models').start();
 
     expect(status).toBe(503);
+  });
+
+  it('keeps a column and a file waiting that models worked on when it was killed, until it is back', async () => {
+    const { bot } = await clientOf(fleet).createBot({});
+    const client = clientOf(fleet, bot.id);
+    const answer = { type: 'string', 'x-zui': { computed: { action: 'ai', prompt: 'Why?', dependencies: [] } } };
+    upstream.answer = () => undefined;
+    const { table } = await client.createTable({
+      name: 'AskedTable',
+      schema: { type: 'object', properties: { answer, note: { type: 'string' } } },
+    });
+    await client.createTableRows({ table: table.id, rows: [{ note: 'x' }] });
+    const { file } = await client.uploadFile({
+      ...{ key: 'long.txt', content: 'Ships come and go. '.repeat(100), index: true },
+      indexing: { configuration: { summarization: { enable: true } } },
+    });
+    await waitFor(() => upstream.requests.length === 2);
+    await fleet.the('models').end('SIGKILL');
+    await Promise.all(upstream.requests.map(({ aborted }) => aborted));
+    upstream.answer = answerWith('In short.');
+    await fleet.the('models').start();
+
+    const { row } = await waitFor(
+      () => client.getTableRow({ table: table.id, id: 1 }),
+      ({ row: { stale } }) => stale === undefined,
+    );
+    const indexed = await waitFor(
+      async () => (await client.getFile({ id: file.id })).file,
+      ({ status }) => status !== 'indexing_pending',
+    );
+    expect(row['answer']).toBe('In short.');
+    expect(indexed.status).toBe('indexing_completed');
+    const { passages } = await client.listFilePassages({ id: file.id });
+    expect(passages.at(-1)).toMatchObject({ content: 'In short.', meta: { type: 'summary' } });
+    expect(upstream.requests).toHaveLength(4);
   });
 });

@@ -31,6 +31,7 @@ import { Registrations1796400000000 } from './migrations/1796400000000-registrat
 import { ConsoleLinks1796500000000 } from './migrations/1796500000000-console-links';
 import { WebchatSettings1796600000000 } from './migrations/1796600000000-webchat-settings';
 import { ComputingBots1796700000000 } from './migrations/1796700000000-computing-bots';
+import { BotHomes1797300000000 } from './migrations/1797300000000-bot-homes';
 import { Budgets1797400000000 } from './migrations/1797400000000-budgets';
 import { PeopleModule } from './people.module';
 import { AuditRecordEntity } from './people/access/audit-record.entity';
@@ -52,6 +53,7 @@ export const adminDatabase: ServiceSchema = {
     ConsoleLinks1796500000000,
     WebchatSettings1796600000000,
     ComputingBots1796700000000,
+    BotHomes1797300000000,
     Budgets1797400000000,
   ],
   entities: [

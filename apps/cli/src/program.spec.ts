@@ -212,7 +212,6 @@ describe('the commands about files', () => {
             embeddingsModel: '',
             nextEmbeddingsModel: '',
             embeddingsTimeoutMs: 1_000,
-            completionsTimeoutMs: 1_000,
           },
           platform,
         ),

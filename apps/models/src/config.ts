@@ -1,5 +1,4 @@
-import { Env, integer, text } from '@parley/config/config';
-import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
+import { Env, integer, text, url } from '@parley/config/config';
 import { egressAllowPrivateVariable } from '@parley/egress/config';
 import { formerSecretKeysVariable, secretKeyVariable, ServiceConfig } from '@parley/service/config';
 
@@ -10,9 +9,26 @@ export class ModelsConfig extends ServiceConfig {
   @Env(secretKeyVariable) secretKey!: string;
   @Env(formerSecretKeysVariable) formerSecretKeys?: string[];
 
-  @Env(completionsUrlVariable) completionsUrl?: string;
-  @Env(completionsApiKeyVariable) completionsApiKey?: string;
-  @Env(completionsTimeoutVariable) completionsTimeoutMs = 60_000;
+  @Env({
+    env: 'COMPLETIONS_URL',
+    type: url('http', 'https'),
+    about:
+      'Server with an OpenAI-compatible `/v1/chat/completions` that answers bots, computed columns with the action `ai`, and `summarization`, `vision`, `parsing.smartCleanup` and `parsing.mode: agent` of files.',
+    optional: true,
+  })
+  completionsUrl?: string;
+
+  @Env({ env: 'COMPLETIONS_API_KEY', type: text(), about: 'API key of the completion server.', optional: true })
+  completionsApiKey?: string;
+
+  @Env({
+    env: 'COMPLETIONS_TIMEOUT_MS',
+    need: 'rarely',
+    type: integer(100, 600_000),
+    about:
+      'Longest wait in milliseconds for the first byte of the completion server, and for each further one. A call of a table or a file takes at most 270 s in all.',
+  })
+  completionsTimeoutMs = 60_000;
 
   @Env({
     env: 'COMPLETIONS_MODEL_INEXPENSIVE',
@@ -24,7 +40,7 @@ export class ModelsConfig extends ServiceConfig {
   @Env({
     env: 'COMPLETIONS_MODEL_BALANCED',
     type: text(),
-    about: modelOf('`auto`', ', for computed columns, and for texts of files'),
+    about: modelOf('`auto`', ', for computed columns whose model no provider has, and for texts of files'),
   })
   completionsModelBalanced = 'gpt-4.1-mini';
 

@@ -55,6 +55,8 @@ import { UpstreamClient } from './providers/upstream.client';
 import { UseReportEntity } from './use/use-report.entity';
 import { UseReportsRepository } from './use/use-reports.repository';
 import { UseReportsService } from './use/use-reports.service';
+import { TextsController } from './texts/texts.controller';
+import { TextsService } from './texts/texts.service';
 
 export const modelsDatabase: ServiceSchema = {
   schema: 'models',
@@ -106,6 +108,7 @@ export class ModelsModule {
         ModelActionsController,
         OpenAiController,
         ProvidersController,
+        TextsController,
         deadLettersController(models.deadLetters),
         workController(models.work),
       ],
@@ -133,6 +136,7 @@ export class ModelsModule {
         ProviderStatesService,
         SpendRepository,
         StoredAnswersRepository,
+        TextsService,
         UpstreamClient,
         UseReportsRepository,
         UseReportsService,

@@ -15,6 +15,7 @@ import { FilesConfig } from '../../files/src/config';
 import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
+import { ModelsConfig } from '../../models/src/config';
 import { RunnerConfig } from '../../runner/src/config';
 import { RuntimeConfig } from '../../runtime/src/config';
 import { TablesConfig } from '../../tables/src/config';
@@ -34,6 +35,7 @@ const apps = [
   { app: 'runner', type: RunnerConfig },
   { app: 'tables', type: TablesConfig },
   { app: 'chat', type: ChatConfig },
+  { app: 'models', type: ModelsConfig },
 ];
 
 describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the generated parts)', () => {

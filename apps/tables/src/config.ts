@@ -1,5 +1,4 @@
 import { Env, url } from '@parley/config/config';
-import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 
 export class TablesConfig extends PassagesConfig {
@@ -15,9 +14,4 @@ export class TablesConfig extends PassagesConfig {
     defaultText: '`CONTENT_URL`',
   })
   filesUrl?: string;
-
-  @Env(completionsUrlVariable) completionsUrl?: string;
-  @Env(completionsApiKeyVariable) completionsApiKey?: string;
-
-  @Env(completionsTimeoutVariable) completionsTimeoutMs = 60_000;
 }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { ComputingBotEntity } from './bots/bot.entity';
-import { ComputingBotsRepository } from './bots/computing-bots.repository';
+import { BotHomeEntity, ComputingBotEntity } from './bots/bot.entity';
+import { BotsRepository } from './bots/bots.repository';
 import { JobsRepository } from './jobs/jobs.repository';
 import { SandboxService } from './sandbox/sandbox.service';
 import { DuplicateJobService } from './tables/duplicate-job.service';
@@ -19,7 +19,7 @@ import { TablesService } from './tables/tables.service';
 
 /** Tables: their definitions, the jobs that change them, and the sandbox for the code of their columns. */
 @Module({
-  imports: [TypeOrmModule.forFeature([ComputingBotEntity, TableStateEntity])],
+  imports: [TypeOrmModule.forFeature([BotHomeEntity, ComputingBotEntity, TableStateEntity])],
   controllers: [TablesController],
   providers: [
     TablesService,
@@ -33,11 +33,11 @@ import { TablesService } from './tables/tables.service';
     DuplicateJobService,
     SettleRowsJobService,
     JobsRepository,
-    ComputingBotsRepository,
+    BotsRepository,
     SandboxService,
   ],
   exports: [
-    ComputingBotsRepository,
+    BotsRepository,
     DuplicateJobService,
     JobsRepository,
     RowBatchesRepository,

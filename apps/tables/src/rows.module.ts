@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Completions } from '@parley/openai/completions';
+import { ModelsClient } from '@parley/service/models.client';
 import { CellComputerService } from './computed-columns/cell-computer.service';
 import { CellRequestsService } from './computed-columns/cell-requests.service';
 import { ComputedCellsService } from './computed-columns/computed-cells.service';
@@ -9,7 +9,6 @@ import { RecomputationService } from './computed-columns/recomputation.service';
 import { RequestedCellsRepository } from './computed-columns/requested-cells.repository';
 import { RowComputerService } from './computed-columns/row-computer.service';
 import { StaleRowsRepository } from './computed-columns/stale-rows.repository';
-import { TablesConfig } from './config';
 import { DefinitionsModule } from './definitions.module';
 import { EraseBotHandler } from './erasure/erase-bot.handler';
 import { ErasureController } from './erasure/erasure.controller';
@@ -64,7 +63,7 @@ import { TableEntity } from './tables/table.entity';
     RequestedCellsRepository,
     RowComputerService,
     StaleRowsRepository,
-    { provide: Completions, useFactory: (config: TablesConfig) => new Completions(config), inject: [TablesConfig] },
+    ModelsClient,
     ReindexService,
     RowIndexService,
     RowModelService,

@@ -14,7 +14,7 @@ import type { ServiceSchema } from '@parley/persistence/service-schema';
 import { ConfigModule } from '@parley/service/config.module';
 import type { Platform } from '@parley/service/platform';
 import { ServiceModule } from '@parley/service/service.module';
-import { ComputingBotEntity, DeletedBotEntity } from './bots/bot.entity';
+import { BotHomeEntity, ComputingBotEntity, DeletedBotEntity } from './bots/bot.entity';
 import { RequestedCellEntity } from './computed-columns/requested-cell.entity';
 import { TablesConfig } from './config';
 import { DefinitionsModule } from './definitions.module';
@@ -25,6 +25,7 @@ import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { RequestedCells1797000000000 } from './migrations/1797000000000-requested-cells';
 import { RowModel1797100000000 } from './migrations/1797100000000-row-model';
 import { Lexicon1797200000000 } from './migrations/1797200000000-lexicon';
+import { BotHomes1797300000000 } from './migrations/1797300000000-bot-homes';
 import { RowsModule } from './rows.module';
 import { DroppedPointEntity, RowModelEntity } from './search/row-point.entity';
 import { RowEntity } from './tables/row.entity';
@@ -40,6 +41,7 @@ export const tablesDatabase: ServiceSchema = {
     RowModel1797100000000,
     Lexicon1797200000000,
     LocalIndexBlocks1797250000000,
+    BotHomes1797300000000,
   ],
   entities: [
     ...eventEntities,
@@ -51,6 +53,7 @@ export const tablesDatabase: ServiceSchema = {
     RowEntity,
     DroppedPointEntity,
     RowModelEntity,
+    BotHomeEntity,
     ComputingBotEntity,
     RequestedCellEntity,
     DeletedBotEntity,

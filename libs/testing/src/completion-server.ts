@@ -18,14 +18,6 @@ export interface CompletionRequest {
 
 export type CompletionPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-/** Model names for a worker that never calls the server. */
-export const completionModels = {
-  completionsModelInexpensive: 'inexpensive',
-  completionsModelBalanced: 'balanced',
-  completionsModelAccurate: 'accurate',
-  completionsModelVision: 'vision',
-};
-
 /** Fake of an OpenAI-compatible completion server, which fails on demand. */
 export class CompletionServer {
   readonly requests: CompletionRequest[] = [];
@@ -35,11 +27,14 @@ export class CompletionServer {
   });
   private readonly orders: CompletionResponse[] = [];
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    private readonly models: string[],
+  ) {}
 
-  static async start(): Promise<CompletionServer> {
+  static async start(models = ['gpt-4.1-mini', 'gpt-4.1-nano', 'gpt-4.1']): Promise<CompletionServer> {
     const server = createServer();
-    const completions = new CompletionServer(server);
+    const completions = new CompletionServer(server, models);
     server.on('request', (request, response) => void completions.receive(request, response));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -61,6 +56,9 @@ export class CompletionServer {
   }
 
   private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === '/v1/models') {
+      return void response.end(JSON.stringify({ data: this.models.map((id) => ({ id })) }));
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Omit<CompletionRequest, 'headers'>;

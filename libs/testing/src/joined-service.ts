@@ -1,5 +1,5 @@
 import type { DynamicModule } from '@nestjs/common';
-import { InProcessHub, InProcessDriver } from '@parley/transport/in-process-driver';
+import { InProcessDriver } from '@parley/transport/in-process-driver';
 import { Database } from '@parley/persistence/database';
 import { createLogger } from '@parley/logging/logger';
 import { eventsSchema } from '@parley/events/events-schema';
@@ -9,9 +9,9 @@ import { Metrics } from '@parley/service/metrics';
 import type { Platform } from '@parley/service/platform';
 import type { RunningService } from './running-service';
 
-/** Starts a further process of the service, simulated in this process: it shares the database of a running service. */
+/** Starts a further process of the service, simulated in this process: it shares database and bus of a running service. */
 export async function joinService(
-  { databaseUrl }: Pick<RunningService, 'databaseUrl'>,
+  { databaseUrl, hub }: Pick<RunningService, 'databaseUrl' | 'hub'>,
   instance: string,
   module: (platform: Platform) => DynamicModule,
 ): Promise<{ stop(): Promise<void> }> {
@@ -22,7 +22,7 @@ export async function joinService(
     poolSize: 3,
   });
   const events = new PostgresEvents(database, logger);
-  const driver = new InProcessDriver(new InProcessHub(), 1_000_000, logger);
+  const driver = new InProcessDriver(hub, 64_000_000, logger);
   const platform = {
     driver,
     events,

@@ -20,6 +20,7 @@ export interface RunningService {
   apps: NestFastifyApplication[];
   /** HTTP address of the first app. */
   url: string;
+  hub: InProcessHub;
   call<I, O>(operation: Operation<I, O>, caller: Caller, input: I): Promise<O>;
   stop(): Promise<void>;
 }
@@ -82,6 +83,7 @@ export async function startServiceOn(databaseUrl: string, ...modules: ServiceMod
     databaseUrl,
     apps,
     url,
+    hub,
     call: (operation, caller, input) => client.call(operation, caller, input),
     stop: async () => {
       await Promise.all(apps.map((app) => app.close()));

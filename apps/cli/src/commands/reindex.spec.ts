@@ -35,7 +35,6 @@ const indexing = () => ({
   embeddingsUrl: later.url,
   embeddingsModel: 'in use',
   embeddingsTimeoutMs: 5_000,
-  completionsTimeoutMs: 1_000,
 });
 
 type App = Parameters<typeof startPublicApi>[1];

@@ -32,7 +32,8 @@ export class DocumentAdvisersService {
     mostCharacters: number,
     lease: JobLease,
   ): Promise<string | undefined> {
-    const request = { model: 'vision', system, prompt: `Page ${pageNumber}.`, image: png } as const;
+    const prompt = `Page ${pageNumber}.`;
+    const request = { purpose: 'vision', model: 'vision', system, prompt, picture: png } as const;
     const fits = (text: string) => (text.trim() !== '' && text.length <= mostCharacters ? text.trim() : undefined);
     const answer = await this.models.ask(request, fits, lease);
     return answer === blankPage ? undefined : answer;

@@ -10,6 +10,7 @@ import { LeaseLost } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { cleanupQueue, cleanupsOf } from '../../../files/src/store/cleanup-queue';
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
+import { ModelsAway } from '@parley/service/models.client';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { continueTrace, currentTraceparent, type SpanStart } from '@parley/tracing/tracing';
@@ -23,6 +24,11 @@ const maxLoggedReason = 120;
 
 /** Pause after a failure that does not count as an attempt: backpressure, a busy machine or an ApiError. */
 const oursPauseMs = 2_000;
+/** The document is read again after it. */
+const modelsAwayPauseMs = 60_000;
+
+/** Failures that do not count as an attempt. */
+const ours = [ServerBusy, ModelsAway, ApiError, ReaderStarved];
 
 /** Readers that may die of one document, in one attempt, before the document counts as unreadable. */
 const mostReaderDeaths = 2;
@@ -124,7 +130,7 @@ export class IndexingJobService implements OnModuleInit {
     }
     if (error instanceof UnreadableDocument || error instanceof ServerRefused) return this.fail(job, error.message);
 
-    const isOurs = signal.aborted || [ServerBusy, ApiError, ReaderStarved].some((kind) => error instanceof kind);
+    const isOurs = signal.aborted || ours.some((kind) => error instanceof kind);
     const reason = publicReason(error);
     if (signal.aborted) logger.info(version, 'shutting down, the file is left to another worker');
     else logger.warn({ ...version, attempt, err: error }, 'an attempt to index a file failed');
@@ -138,7 +144,8 @@ export class IndexingJobService implements OnModuleInit {
       throw error;
     }
     // The sweeper announces the job when it is due.
-    const pauseMs = isOurs ? oursPauseMs : retryBackoffMs(attempt);
+    const pauseOfOurs = error instanceof ModelsAway ? modelsAwayPauseMs : oursPauseMs;
+    const pauseMs = isOurs ? pauseOfOurs : retryBackoffMs(attempt);
     await this.jobs.postponeJob(job, { pauseMs, error: reason, counts: isOurs ? 'nothing' : 'attempt' });
   }
 
@@ -174,6 +181,6 @@ function outOfAttempts(attempts: number, reason: string): string {
 
 /** Reason for the file's owner. Errors of unknown origin are replaced, since they could expose internals. */
 function publicReason(error: unknown): string {
-  const isPublic = [ServerUnavailable, ServerBusy, ApiError, ReaderStarved].some((kind) => error instanceof kind);
+  const isPublic = [ServerUnavailable, ...ours].some((kind) => error instanceof kind);
   return isPublic ? (error as Error).message : 'Internal error: upload the file again later.';
 }

@@ -3,6 +3,7 @@ import { UnreadableDocument } from '@parley/documents/block';
 import type { LeasedJob } from '../../../files/src/store/jobs.repository';
 import { createLogger } from '@parley/logging/logger';
 import { ServerBusy, ServerRefused, ServerUnavailable } from '@parley/openai/server-errors';
+import { ModelsAway } from '@parley/service/models.client';
 import { LeaseLost } from '@parley/work-queue/queue';
 import { FilesWorkerConfig } from '../config';
 import { IndexingJobService } from './indexing-job.service';
@@ -54,6 +55,10 @@ it.each([
     expect(await outcomeOf(error, 10)).toEqual([{ counts: 'nothing', pauseMs: 2_000, error: error.message }]);
   },
 );
+
+it('does not count an attempt while the models service is away, and repeats it after a minute', async () => {
+  expect(await outcomeOf(new ModelsAway('away'), 10)).toEqual([{ counts: 'nothing', pauseMs: 60_000, error: 'away' }]);
+});
 
 it.each([
   [1, 1_000],

@@ -1,6 +1,7 @@
 import timers from 'node:timers/promises';
 import { createLogger } from '@parley/logging/logger';
 import { ServerBusy } from '@parley/openai/server-errors';
+import { ModelsAway } from '@parley/service/models.client';
 import { LeaseLost } from '@parley/work-queue/queue';
 import { JobLease } from './job-lease';
 
@@ -89,6 +90,24 @@ it('asks a busy server again after a minute, however long it asks to wait', asyn
   });
 
   expect(pauses).toEqual([59_999, 60_000, 60_000, 60_000]);
+});
+
+it('repeats a request for 30 s while the models service is away, and anew after an answer that it is busy', async () => {
+  const pauses: (number | undefined)[] = [];
+  jest.spyOn(timers, 'setTimeout').mockImplementation(async (ms) => {
+    pauses.push(ms);
+    jest.advanceTimersByTime(ms!);
+  });
+  const { lease } = opened;
+  const away = new ModelsAway('away');
+  const askWhile = (busyAt: number) =>
+    lease.whenFree(() => Promise.reject(pauses.length === busyAt ? new ServerBusy('slow down', 0) : away));
+
+  await expect(askWhile(-1)).rejects.toBe(away);
+  expect(pauses).toEqual(Array(15).fill(2_000));
+  pauses.length = 0;
+  await expect(askWhile(10)).rejects.toBe(away);
+  expect(pauses).toEqual([...Array<number>(10).fill(2_000), 0, ...Array<number>(15).fill(2_000)]);
 });
 
 it('does not repeat a request that failed otherwise, and none of work that was aborted', async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
+import { ModelsClient } from '@parley/service/models.client';
 import { BotFiles } from '@parley/testing/bot-files';
 import {
   type CompletionResponse,
@@ -19,10 +20,14 @@ import { pdfOf } from '@parley/testing/pdf';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
 import { FilesModule } from '../../../files/src/files.module';
+import { ModelsConfig } from '../../../models/src/config';
+import { ModelsModule } from '../../../models/src/models.module';
 import { FilesWorkerConfig } from '../config';
 import { FilesWorkerModule } from '../files-worker.module';
 
 let service: RunningService;
+/** The service that asks the model server. */
+let asking: { stop(): Promise<void> } | undefined;
 let embeddings: EmbeddingServer;
 let models: CompletionServer;
 let blobsDir: string;
@@ -34,11 +39,45 @@ const workerConfig = (databaseUrl: string) =>
     databasePoolSize: 4,
     blobsDir,
     embeddingsUrl: embeddings.url,
-    completionsUrl: models.url,
-    completionsTimeoutMs: 4_000,
     indexingAttempts: 2,
     heartbeatMs: 50,
   });
+
+async function startModels(changes: Partial<ModelsConfig> = {}): Promise<void> {
+  asking = await joinService(service, 'models', (platform) =>
+    ModelsModule.register(
+      Object.assign(
+        new ModelsConfig(),
+        {
+          databaseUrl: service.databaseUrl,
+          secretKey: 's'.repeat(32),
+          databasePoolSize: 4,
+          completionsUrl: models.url,
+          completionsTimeoutMs: 4_000,
+        },
+        changes,
+      ),
+      platform,
+    ),
+  );
+}
+
+async function stopModels(): Promise<void> {
+  await asking?.stop();
+  asking = undefined;
+}
+
+/** Runs the work while the models service has other settings. */
+async function withModels<Result>(changes: Partial<ModelsConfig>, work: () => Promise<Result>): Promise<Result> {
+  await stopModels();
+  await startModels(changes);
+  try {
+    return await work();
+  } finally {
+    await stopModels();
+    await startModels();
+  }
+}
 
 beforeAll(async () => {
   blobsDir = await mkdtemp(join(tmpdir(), 'parley-models-'));
@@ -58,9 +97,11 @@ beforeAll(async () => {
     (databaseUrl, platform) => FilesWorkerModule.register(workerConfig(databaseUrl), platform),
   );
   sql = service.apps[0]!.get(Database, { strict: false });
+  await startModels();
 });
 afterAll(async () => {
   service?.apps[0]?.getHttpServer()?.closeAllConnections();
+  await stopModels();
   await service?.stop();
   await embeddings?.stop();
   await models?.stop();
@@ -353,7 +394,7 @@ describe('vision', () => {
   });
 });
 
-describe('the model server', () => {
+describe('language models', () => {
   const summarized = { summarization: { enable: true } };
 
   it.each([429, 503])('waits for a model server that asks to slow down with %d, without limit', async (status) => {
@@ -374,7 +415,7 @@ describe('the model server', () => {
 
     for (const { status, failedStatusReason } of [file, labelled]) {
       expect(status).toBe('indexing_failed');
-      expect(failedStatusReason).toBe('The completion server answered 422: the question is not understood');
+      expect(failedStatusReason).toBe('The provider "default" answered 422: the question is not understood.');
     }
   });
 
@@ -382,33 +423,75 @@ describe('the model server', () => {
     ['500', { status: 500, message: 'broken' }],
     ['404: there is no model', { status: 404, message: 'there is no model' }],
     ['no answer within 200 ms', 'never'],
-    ['something that is not a completion', 'garbage'],
+    ['answered with no completion', 'garbage'],
   ])(
     'counts an attempt when the model server fails, and fails the file after the last one: %s',
     async (reason, order) => {
       models.answer = () => order;
-      const config = service.apps[1]!.get(FilesWorkerConfig, { strict: false });
-      const { completionsTimeoutMs } = config;
-      if (order === 'never') config.completionsTimeoutMs = 200;
+      const tried = () => index(words(300), { parsing: { smartCleanup: true } });
 
-      const { file } = await index(words(300), { parsing: { smartCleanup: true } }).finally(
-        () => (config.completionsTimeoutMs = completionsTimeoutMs),
-      );
+      const { file } = order === 'never' ? await withModels({ completionsTimeoutMs: 200 }, tried) : await tried();
 
       expect(file.failedStatusReason).toMatch(
-        new RegExp(`^Indexing was tried 2 times. The completion server .*${reason}`),
+        new RegExp(`^Indexing was tried 2 times. No language model could answer. The provider "default" .*${reason}`),
       );
       expect(models.requests.length).toBe(2);
     },
   );
 
-  it('fails the file with advice when the model server is no longer configured', async () => {
-    const config = service.apps[1]!.get(FilesWorkerConfig, { strict: false });
-    const { completionsUrl } = config;
-    config.completionsUrl = undefined;
-    const { file } = await index(words(300), summarized).finally(() => (config.completionsUrl = completionsUrl));
+  it('fails the file with advice when no provider is configured', async () => {
+    const { file } = await withModels({ completionsUrl: undefined }, () => index(words(300), summarized));
 
+    expect(file.status).toBe('indexing_failed');
     expect(file.failedStatusReason).toContain('set COMPLETIONS_URL');
+  });
+
+  it('waits in place while the models service is away, and goes on once it is back', async () => {
+    answers(() => 'In short.');
+    const generate = jest.spyOn(service.apps[1]!.get(ModelsClient, { strict: false }), 'generate');
+    const bot = new BotFiles(service);
+    const options = { index: true, indexing: { configuration: summarized } };
+    await stopModels();
+    const { id } = await bot.upload('a.txt', words(300), options);
+    try {
+      await waitFor(() => generate.mock.calls.length > 1);
+    } finally {
+      await startModels();
+    }
+
+    expect((await settledAtOnce(bot, id)).status).toBe('indexing_completed');
+    expect((await bot.passages(id)).at(-1)!.content).toBe('In short.');
+    expect(models.requests).toHaveLength(1);
+    generate.mockRestore();
+  });
+
+  it('fails the file with the reason when the budget of its bot stays used up', async () => {
+    answers(() => 'In short.');
+    const bot = new BotFiles(service);
+    await sql.query(`INSERT INTO models.budget (scope, scope_id, max_tokens) VALUES ('bot', $1, 1)`, [bot.id]);
+    const { id } = await bot.upload('a.txt', words(300), { index: true, indexing: { configuration: summarized } });
+
+    const { status, failedStatusReason } = await settledAtOnce(bot, id);
+
+    expect(status).toBe('indexing_failed');
+    expect(failedStatusReason).toMatch(/^Indexing was tried 2 times. The budget of the bot for language models in/);
+    expect(models.requests).toEqual([]);
+  });
+
+  it('records the calls of a file with their purpose, for its bot and workspace', async () => {
+    answers((request) => (systemOf(request).includes('summarise') ? 'In short.' : '{"boilerplate": []}'));
+
+    const { bot } = await index(words(300), { parsing: { smartCleanup: true }, ...summarized }, 'notes.txt');
+
+    const calls = await sql.query(
+      'SELECT kind, wanted_model, workspace_id, model FROM models.model_call WHERE bot_id = $1 ORDER BY id',
+      [bot.id],
+    );
+    const common = { workspace_id: 'wkspace_test', wanted_model: 'auto', model: 'default:gpt-4.1-mini' };
+    expect(calls).toEqual([
+      { kind: 'parsing', ...common },
+      { kind: 'summary', ...common },
+    ]);
   });
 });
 

@@ -10,7 +10,6 @@ import { type FileDeclaration, FilesRepository, type Room } from '../store/files
 import { type StorageUse, StorageUseRepository } from '../store/storage-use.repository';
 import { FilesConfig } from '../config';
 import { ContentUrlsService } from '../content/content-urls.service';
-import { refuseModelFields } from './model-fields';
 import type { StorageTarget } from './storage-target';
 
 export type Declaration = Omit<FileDeclaration, 'id' | 'workspaceId' | 'uploadExpiresAt'> & { id?: string };
@@ -37,8 +36,7 @@ export class DeclarationsService {
   ) {}
 
   /**
-   * Throws InvalidPayload for options that need a model server, LimitExceeded, QuotaExceeded, AlreadyExists for the key
-   * of another owner, or Forbidden for a deleted bot.
+   * Throws LimitExceeded, QuotaExceeded, AlreadyExists for the key of another owner, or Forbidden for a deleted bot.
    */
   async declare(target: StorageTarget, declaration: Declaration): Promise<FileEntity> {
     this.check(declaration);
@@ -99,13 +97,12 @@ export class DeclarationsService {
     );
   }
 
-  private check({ size, index, indexing }: Declaration): void {
+  private check({ size, index }: Declaration): void {
     if (index && size > maxIndexedBytes) {
       throw new ApiError('LimitExceeded', `size must be at most ${maxIndexedBytes} bytes for a file with index: true.`);
     }
     const { maxUploadBytes } = this.config;
     if (size > maxUploadBytes) throw new ApiError('LimitExceeded', `size must be at most ${maxUploadBytes} bytes.`);
-    if (!this.config.completionsUrl) refuseModelFields(indexing);
   }
 }
 

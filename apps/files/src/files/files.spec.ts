@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { files, type ListFiles, maxMetadataBytes, maxTags, type UpdateFile } from '@parley/contracts/files';
-import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
 import { type RunningService, startService } from '@parley/testing/running-service';
@@ -155,50 +154,6 @@ describe('upsert', () => {
 
     await expect(bot.upsert({ key: 'a', size: most, index: true })).resolves.toMatchObject({ index: true });
     await expect(bot.upsert({ key: 'a', size })).resolves.toMatchObject({ index: false });
-  });
-
-  it.each<[string, IndexingConfiguration]>([
-    ['summarization.enable needs', { summarization: { enable: true } }],
-    ['parsing.mode: agent needs', { parsing: { mode: 'agent' } }],
-    ['parsing.smartCleanup needs', { parsing: { mode: 'standard', smartCleanup: true } }],
-    ['vision.transcribePages needs', { vision: { transcribePages: true, indexPages: [] } }],
-    ['vision.indexPages needs', { vision: { indexPages: [3] } }],
-    [
-      'parsing.smartCleanup, indexing.configuration.vision.indexPages need',
-      { parsing: { smartCleanup: true }, vision: { indexPages: true } },
-    ],
-  ])('rejects options of a file that need a model server when there is none: %s it', async (words, configuration) => {
-    const upsert = newBot().upsert({ key: 'a', size: 1, index: true, indexing: { configuration } });
-
-    await expect(upsert).rejects.toMatchObject({
-      type: 'InvalidPayload',
-      message: expect.stringMatching(
-        `^indexing.configuration.${words} a model server: set COMPLETIONS_URL, or leave (it|them) out.$`,
-      ) as string,
-    });
-  });
-
-  it('accepts options of a file that disable models when there is no model server', async () => {
-    const configuration: IndexingConfiguration = {
-      parsing: { mode: 'standard', smartCleanup: false },
-      summarization: { enable: false, modelType: 'accurate', generateMasterSummary: true },
-      vision: { transcribePages: false, indexPages: [] },
-    };
-
-    await expect(
-      newBot().upsert({ key: 'a', size: 1, index: true, indexing: { configuration } }),
-    ).resolves.toBeDefined();
-  });
-
-  it('refuses to copy a file whose options need a model server when there is none any more', async () => {
-    const bot = newBot();
-    const { id } = await bot.upload('a', 'x', { index: true });
-    await sql.query(`UPDATE file SET indexing = '{"parsing": {"mode": "agent"}}' WHERE id = $1`, [id]);
-
-    await expect(bot.ask(files.copy, { idOrKey: id, destinationKey: 'b' })).rejects.toMatchObject({
-      type: 'InvalidPayload',
-      message: expect.stringContaining('parsing.mode: agent needs a model server') as string,
-    });
   });
 
   it('rejects a size of a file above the upload limit', async () => {

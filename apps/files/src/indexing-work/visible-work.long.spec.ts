@@ -8,7 +8,6 @@ import { files as operations } from '@parley/contracts/files';
 import type { FailedFile, StuckFile } from '@parley/contracts/indexing-work';
 import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
-import { completionModels } from '@parley/testing/completion-server';
 import { type EmbeddingResponse, EmbeddingServer } from '@parley/testing/embedding-server';
 import { metricValue } from '@parley/testing/metric-value';
 import { type RunningService, startService } from '@parley/testing/running-service';
@@ -32,10 +31,7 @@ beforeAll(async () => {
     (databaseUrl, platform, contentUrl) =>
       FilesModule.register(Object.assign(new FilesConfig(), ofFiles, { databaseUrl, contentUrl }), platform),
     (databaseUrl, platform) =>
-      FilesWorkerModule.register(
-        Object.assign(new FilesConfig(), completionModels, ofWorker, { databaseUrl }),
-        platform,
-      ),
+      FilesWorkerModule.register(Object.assign(new FilesConfig(), ofWorker, { databaseUrl }), platform),
   );
   sql = service.apps[0]!.get(Database, { strict: false });
 });

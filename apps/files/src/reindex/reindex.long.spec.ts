@@ -6,7 +6,6 @@ import { systemCaller } from '@parley/contracts/caller';
 import { files } from '@parley/contracts/files';
 import { Database } from '@parley/persistence/database';
 import { BotFiles, put } from '@parley/testing/bot-files';
-import { completionModels } from '@parley/testing/completion-server';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
 import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
@@ -70,7 +69,7 @@ async function restart(models: Models): Promise<RunningService> {
       ),
     (databaseUrl, platform) =>
       FilesWorkerModule.register(
-        Object.assign(new FilesConfig(), completionModels, settings, {
+        Object.assign(new FilesConfig(), settings, {
           databaseUrl,
           indexingAttempts: 2,
           heartbeatMs: 50,

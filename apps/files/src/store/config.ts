@@ -1,5 +1,4 @@
 import { choice, Env, orWord, pair, text, url } from '@parley/config/config';
-import { completionsApiKeyVariable, completionsTimeoutVariable, completionsUrlVariable } from '@parley/openai/config';
 import { PassagesConfig } from '@parley/passages/config';
 
 export class FileStoreConfig extends PassagesConfig {
@@ -101,9 +100,4 @@ export class FileStoreConfig extends PassagesConfig {
     defaultText: '`true` if `S3_ENDPOINT` is set, else `false`',
   })
   s3PathStyle?: 'true' | 'false';
-
-  @Env(completionsUrlVariable) completionsUrl?: string;
-  @Env(completionsApiKeyVariable) completionsApiKey?: string;
-
-  @Env(completionsTimeoutVariable) completionsTimeoutMs = 60_000;
 }

@@ -50,6 +50,14 @@ export class StorageUseRepository {
     return toUse(row!);
   }
 
+  async findWorkspaceId(botId: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ workspace_id: string }>(
+      'SELECT workspace_id FROM bot_home WHERE bot_id = $1',
+      [botId],
+    );
+    return row?.workspace_id;
+  }
+
   /** Counts the bot's usage for this workspace, unless a newer event was applied. */
   async moveBot(botId: string, workspaceId: string, eventId: string): Promise<void> {
     await this.database.query(

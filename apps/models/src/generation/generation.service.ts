@@ -32,10 +32,13 @@ import { countPrompt, countTokens } from './token-count';
 const maxAnswerLength = 16_000_000;
 /** A model that failed is asked after all others for this time. */
 const failureMs = 300_000;
+const defaultRetryMs = 5_000;
 
 /** Request of a bot for a completion. */
 export interface GenerationCall {
   caller: BotCaller;
+  /** Recorded with the call; `chat` if absent. */
+  kind?: string;
   /** Names of models, in order of preference. */
   wanted: string[];
   request: ChatRequest;
@@ -124,7 +127,7 @@ export class GenerationService {
     const payer: Payer = { botId: bot.id, workspaceId: workspace.id, month: monthOf(new Date()) };
     const candidates = this.inOrder(await this.providers.resolve(call.wanted, roleOf(call)));
     const planned: PlannedCall = {
-      kind: 'chat',
+      kind: call.kind ?? 'chat',
       wanted_model: call.wanted.join(', '),
       conversation_id: call.conversationId,
       event_id: call.eventId,
@@ -165,15 +168,11 @@ export class GenerationService {
         fallbackPath.push(id);
       }
     }
-    throw new ApiError(
-      'Internal',
-      `No language model could answer. ${failures.map(({ message }) => message).join(' ')}`,
-      {
-        code: 503,
-        retryAfterSeconds: 5,
-        cause: failures.at(-1),
-      },
-    );
+    const busy = failures.filter(({ failure }) => failure === 'busy');
+    throw noModelAnswered(busy.length > 0 ? 'busy' : 'failed', failures.map(({ message }) => message).join(' '), {
+      retryAfterSeconds: Math.min(...busy.map(({ retryAfterMs = defaultRetryMs }) => Math.ceil(retryAfterMs / 1_000))),
+      cause: failures.at(-1),
+    });
   }
 
   private async attempt(attempt: Attempt): Promise<Omit<Generation, 'warnings' | 'fallbackPath'>> {
@@ -296,6 +295,20 @@ export class GenerationService {
   private longestAnswer({ model }: Candidate): number {
     return model.maxOutput ?? this.config.completionsMaxTokens;
   }
+}
+
+/** A 503 for the failure of all providers. Its metadata tells it from that of a service which is away. */
+export function noModelAnswered(
+  reason: 'busy' | 'failed',
+  why: string,
+  { retryAfterSeconds = Infinity, cause }: { retryAfterSeconds?: number; cause?: unknown } = {},
+): ApiError {
+  return new ApiError('Internal', `No language model could answer. ${why}`, {
+    code: 503,
+    retryAfterSeconds: Number.isFinite(retryAfterSeconds) ? retryAfterSeconds : defaultRetryMs / 1_000,
+    metadata: { reason },
+    cause,
+  });
 }
 
 /** Pictures go to the model that sees, unless the request names one. */

@@ -16,6 +16,8 @@ export class UpstreamError extends Error {
     readonly failure: UpstreamFailure,
     message: string,
     options?: ErrorOptions,
+    /** Pause that a busy provider asks for. */
+    readonly retryAfterMs?: number,
   ) {
     super(message, options);
   }

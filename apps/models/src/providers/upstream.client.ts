@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { isRecord } from '@parley/contracts/is-record';
-import { apiUrl, messageOf, parseJson } from '@parley/openai/response';
+import { apiUrl, messageOf, parseJson, retryAfterMs } from '@parley/openai/response';
 import { createParser } from 'eventsource-parser';
 import type { Provider } from './provider';
 import { answerByScript } from './script';
@@ -112,7 +112,10 @@ class UpstreamExchange {
     const code = codeOf(body);
     if (code.some((each) => filterCodes.includes(each))) return this.error('filtered', said);
     if (code.includes('insufficient_quota')) return this.error('failed', said);
-    if (status === 429 || status === 503) return this.error('busy', said);
+    if (status === 429 || status === 503) {
+      const pauseMs = retryAfterMs(response.headers['retry-after'] ?? null);
+      return new UpstreamError('busy', `The provider "${this.provider.name}" ${said}.`, {}, pauseMs);
+    }
     return this.error(refusals.includes(status) ? 'refused' : 'failed', said);
   }
 

@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Semaphore } from '@parley/background/semaphore';
 import type { ComputedSettings } from '@parley/contracts/tables/table-schema';
-import { Completions, CompletionsBusy, CompletionsRefused, CompletionsUnavailable } from '@parley/openai/completions';
+import {
+  BudgetUsedUp,
+  ModelsAway,
+  ModelsBusy,
+  ModelsClient,
+  ModelsRefused,
+  ModelsUnavailable,
+} from '@parley/service/models.client';
+import { BotsRepository } from '../bots/bots.repository';
 import { SandboxService } from '../sandbox/sandbox.service';
 import { dependenciesOf } from '../schema/column-dependencies';
 import type { TableColumn } from '../schema/columns';
@@ -11,31 +19,33 @@ import { type Outcome, RowUnderWay, unexpected } from './cell-fit';
 import type { RemoteColumns } from './remote-columns';
 import type { ComputedRow, StaleRow } from './stale-rows.repository';
 
-/** Concurrent requests to the completion server, over all tables. */
-const completionsAtOnce = 4;
-/** Retries: after this number of pauses of its table, an unavailable completion server is an error of the cell. */
+/** Concurrent requests to language models, over all tables. */
+const requestsAtOnce = 4;
+/** Retries: after this number of pauses of its table, models that do not answer and a used-up budget are an error of the cell. */
 const maxPauses = 5;
-/** Public message; the error of the completion server itself goes to the log only. */
+/** Public message; the error of the provider itself goes to the log only. */
 const noAnswer =
-  'The completion server did not answer after several attempts. The log of the tables service has the reason.';
+  'The language model did not answer after several attempts. The log of the tables service has the reason.';
 const defaultModel = 'gpt-4o';
 
-/** Retryable failure of the completion server: the column stays stale. */
-export type Obstacle = CompletionsBusy | CompletionsUnavailable;
+/** Retryable failure of a language model: the column stays stale. */
+export type Obstacle = BudgetUsedUp | ModelsAway | ModelsBusy | ModelsUnavailable;
+const obstacles = [BudgetUsedUp, ModelsAway, ModelsBusy, ModelsUnavailable];
 
 @Injectable()
 export class CellComputerService {
-  private readonly slots = new Semaphore(completionsAtOnce);
+  private readonly slots = new Semaphore(requestsAtOnce);
 
   constructor(
     private readonly sandbox: SandboxService,
-    private readonly completions: Completions,
+    private readonly models: ModelsClient,
+    private readonly bots: BotsRepository,
   ) {}
 
   /**
-   * Computes the stale columns in dependency order. Remote columns, columns that wait for the completion server, and the
+   * Computes the stale columns in dependency order. Remote columns, columns that wait for a language model, and the
    * dependents of both stay stale. Throws only the reason of the signal.
-   * @param pauses pauses in a row that the table has had because of the completion server
+   * @param pauses pauses in a row that the table has had because of language models
    */
   async compute(
     table: CachedTable,
@@ -109,22 +119,27 @@ export class CellComputerService {
       [...table.columns.values()].filter(({ name }) => needed.has(name)),
       data,
     );
+    const question = {
+      ...({ botId: table.bot_id, purpose: 'computed-column', model } as const),
+      ...{ system: instructionFor(column), prompt: `${prompt}\n\n${JSON.stringify(values)}` },
+    };
     try {
-      const completion = await this.slots.run(
-        () =>
-          this.completions.complete(
-            { model, system: instructionFor(column), prompt: `${prompt}\n\n${JSON.stringify(values)}` },
-            signal,
-          ),
-        signal,
-      );
-      return readCompletion(column, completion);
+      const answer = await this.slots.run(async () => {
+        const workspaceId = await this.bots.findWorkspaceId(table.bot_id);
+        return this.models.generate({ ...question, workspaceId }, signal);
+      }, signal);
+      return readAnswer(column, answer);
     } catch (error) {
-      if (error instanceof CompletionsRefused) return { error: error.message };
-      if (!(error instanceof CompletionsBusy || error instanceof CompletionsUnavailable)) throw error;
-      return pauses < maxPauses ? error : { error: noAnswer };
+      if (error instanceof ModelsRefused) return { error: error.message };
+      if (!isObstacle(error)) throw error;
+      if (error instanceof ModelsAway || pauses < maxPauses) return error;
+      return { error: error instanceof BudgetUsedUp ? error.message : noAnswer };
     }
   }
+}
+
+function isObstacle(error: unknown): error is Obstacle {
+  return obstacles.some((kind) => error instanceof kind);
 }
 
 function valuesOf(columns: Iterable<TableColumn>, data: Record<string, unknown>): Record<string, unknown> {
@@ -142,18 +157,18 @@ function instructionFor({ name, schema }: TableColumn): string {
 }
 
 /** Plain text for string columns. Other types need JSON, which may be inside a code block. */
-function readCompletion({ schema }: TableColumn, completion: string): Outcome {
-  if (schema.type === 'string') return { value: completion };
+function readAnswer({ schema }: TableColumn, answer: string): Outcome {
+  if (schema.type === 'string') return { value: answer };
   try {
-    return { value: JSON.parse(withoutFence(completion)) as unknown };
+    return { value: JSON.parse(withoutFence(answer)) as unknown };
   } catch {
-    return { error: `The answer of the model is not JSON: ${completion.slice(0, 200)}` };
+    return { error: `The answer of the model is not JSON: ${answer.slice(0, 200)}` };
   }
 }
 
-function withoutFence(completion: string): string {
+function withoutFence(answer: string): string {
   const fence = '```';
-  const text = completion.trim();
+  const text = answer.trim();
   if (!text.startsWith(fence) || !text.endsWith(fence)) return text;
   const inside = text.slice(fence.length, -fence.length);
   return inside.startsWith('json') ? inside.slice('json'.length) : inside;

@@ -1,6 +1,11 @@
-import { Completions } from '@parley/openai/completions';
-import { CompletionServer } from '@parley/testing/completion-server';
-import { TablesConfig } from '../config';
+import {
+  BudgetUsedUp,
+  ModelsAway,
+  ModelsBusy,
+  type ModelsClient,
+  ModelsUnavailable,
+} from '@parley/service/models.client';
+import type { BotsRepository } from '../bots/bots.repository';
 import { SandboxService } from '../sandbox/sandbox.service';
 import { columnsOf } from '../schema/columns';
 import { RowValidator } from '../schema/row-validator';
@@ -38,7 +43,16 @@ const row: StaleRow = {
 const sandbox = new SandboxService();
 afterAll(() => sandbox.onApplicationShutdown());
 const none = new RemoteColumns(table, false);
-const cells = new CellComputerService(sandbox, new Completions(new TablesConfig()));
+const bots = { findWorkspaceId: () => Promise.resolve('wkspace') } as unknown as BotsRepository;
+const cellsBy = (generate: () => Promise<string>) =>
+  new CellComputerService(sandbox, { generate } as unknown as ModelsClient, bots);
+const cells = cellsBy(() => Promise.resolve('an answer'));
+/** Computes a column with the action `ai`, of which the request fails. */
+function computeWith(failure: Error, pauses: number) {
+  const computed = { action: 'ai', prompt: '?', dependencies: ['note'] };
+  const asked = cached({ ...definition, schema: withColumn({ type: 'string', 'x-zui': { index: 0, computed } }) });
+  return cellsBy(() => Promise.reject(failure)).compute(asked, none, row, pauses, new AbortController().signal);
+}
 
 it('rejects with the reason of an aborted signal', async () => {
   await expect(cells.compute(table, none, row, 0, AbortSignal.abort(new Error('the end')))).rejects.toThrow('the end');
@@ -56,27 +70,31 @@ it('reports an unexpected error in the cell, so that it blocks no other row', as
   });
 });
 
-it.each([401, 429, 500])(
-  'hides the error message of a completion server that answers %d after the last retry',
-  async (status) => {
-    const server = await CompletionServer.start();
-    server.answer = () => ({ status, message: 'your key is wrong' });
-    const asking = new Completions(Object.assign(new TablesConfig(), { completionsUrl: server.url }));
-    const computed = { action: 'ai', prompt: '?', dependencies: ['note'] };
-    const asked = { ...definition, schema: withColumn({ type: 'string', 'x-zui': { index: 0, computed } }) };
-    const ofModel = cached(asked);
-    const compute = (pauses: number) =>
-      new CellComputerService(sandbox, asking).compute(ofModel, none, row, pauses, new AbortController().signal);
+it.each([new ModelsBusy('your key is wrong', 0), new ModelsUnavailable('your key is wrong')])(
+  'hides the message of providers that did not answer after the last retry: $name',
+  async (failure) => {
+    const [first, last] = [await computeWith(failure, 0), await computeWith(failure, 5)];
 
-    const [first, last] = [await compute(0), await compute(5)];
-    await server.stop();
-
-    expect(first.obstacle?.message).toContain('your key is wrong');
+    expect(first.obstacle).toBe(failure);
     expect(last.obstacle).toBeUndefined();
     expect(last.row.computed[key]).toMatchObject({
       status: 'failed',
-      error:
-        'The completion server did not answer after several attempts. The log of the tables service has the reason.',
+      error: 'The language model did not answer after several attempts. The log of the tables service has the reason.',
     });
   },
 );
+
+it('shows in the cell that a budget is used up, once calls under way have had time to end', async () => {
+  const failure = new BudgetUsedUp('The budget is used up.');
+
+  const [first, last] = [await computeWith(failure, 4), await computeWith(failure, 5)];
+
+  expect(first).toMatchObject({ obstacle: failure, row: { stale: [key] } });
+  expect(last.row.computed[key]).toMatchObject({ status: 'failed', error: 'The budget is used up.' });
+});
+
+it('waits without end while the models service is away', async () => {
+  const failure = new ModelsAway('No service instance is available.');
+
+  expect(await computeWith(failure, 1_000)).toMatchObject({ obstacle: failure, row: { stale: [key] } });
+});

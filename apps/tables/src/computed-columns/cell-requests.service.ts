@@ -11,7 +11,7 @@ import { Database, type Transaction } from '@parley/persistence/database';
 import type { Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { WhenDue } from '@parley/work-queue/worker';
-import { ComputingBotsRepository } from '../bots/computing-bots.repository';
+import { BotsRepository } from '../bots/bots.repository';
 import type { TableColumn } from '../schema/columns';
 import { toRow } from '../tables/row.entity';
 import type { CachedTable } from '../tables/table.cache';
@@ -44,7 +44,7 @@ interface Requested {
 export class CellRequestsService {
   constructor(
     private readonly database: Database,
-    private readonly bots: ComputingBotsRepository,
+    private readonly bots: BotsRepository,
     private readonly cells: RequestedCellsRepository,
     private readonly rows: StaleRowsRepository,
     private readonly outbox: Outbox,

@@ -1,9 +1,12 @@
 import type { Client } from '@botpress/client';
 import { CompletionServer, textOf } from '@parley/testing/completion-server';
+import { joinService } from '@parley/testing/joined-service';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
+import { ModelsConfig } from '../../../models/src/config';
+import { ModelsModule } from '../../../models/src/models.module';
 import { TablesConfig } from '../config';
 import { TablesModule } from '../tables.module';
 
@@ -11,21 +14,28 @@ let models: CompletionServer;
 let api: PublicApi;
 let alice: Account;
 let client: Client;
+/** The service that asks the model server. */
+let asking: { stop(): Promise<void> };
+
+function startModels() {
+  // Longer than any test delays an answer.
+  const settings = { completionsUrl: models.url, completionsTimeoutMs: 3_000 };
+  return joinService(api, 'models', (platform) =>
+    ModelsModule.register(Object.assign(new ModelsConfig(), api.settings, settings), platform),
+  );
+}
 
 beforeAll(async () => {
-  models = await CompletionServer.start();
-  const service = configured(TablesModule, TablesConfig, {
-    completionsUrl: models.url,
-    // Longer than any test delays an answer.
-    completionsTimeoutMs: 3_000,
-  });
-  api = await startPublicApi(GatewayModule, AdminModule, service);
+  models = await CompletionServer.start(['small']);
+  api = await startPublicApi(GatewayModule, AdminModule, configured(TablesModule, TablesConfig));
+  asking = await startModels();
   alice = await api.newAccount();
   const { bot } = await alice.client.createBot({});
   client = api.client(alice.token, alice.workspaceId, bot.id);
 });
 
 afterAll(async () => {
+  await asking?.stop();
   await api?.stop();
   await models?.stop();
 });
@@ -274,7 +284,7 @@ describe('ai', () => {
     [{ text: '['.repeat(5_000) + ']'.repeat(5_000) }, 'The result is nested deeper than 20 levels.'],
     [{ text: '```' + ' \n'.repeat(200_000) + 'x' }, 'not JSON: ```'],
     [{ text: '"dear"' }, 'The result does not fit the column: answer must be number.'],
-    [{ status: 400, message: 'too long' }, 'The completion server answered 400: too long'],
+    [{ status: 400, message: 'too long' }, 'The provider "default" answered 400: too long.'],
   ])('fails an AI column with the reason after %j', async (order, error) => {
     const table = await newTable({ price, answer: ai('?', ['price'], 'number') });
     models.order(order);
@@ -321,7 +331,7 @@ describe('ai', () => {
   });
 });
 
-describe('a completion server that does not answer', () => {
+describe('a language model that does not answer', () => {
   const answers = { price, answer: ai('?', ['price'], 'number') };
 
   it('delays tables with columns of the action ai only', async () => {
@@ -361,6 +371,54 @@ describe('a completion server that does not answer', () => {
       status: 'failed',
       error: expect.stringContaining('did not answer after several attempts') as string,
     });
+  });
+});
+
+describe('models', () => {
+  const answers = { price, answer: ai('?', ['price'], 'number') };
+
+  it('computes columns once the models service is back, however long it was away', async () => {
+    const table = await newTable(answers);
+    await asking.stop();
+    await client.createTableRows({ table, rows: [{ price: 1 }] });
+    const retried = () =>
+      api.sql<{ attempts: number }>(
+        `SELECT attempts FROM tables.work WHERE state = 'waiting' AND last_error LIKE 'No service instance%'`,
+      );
+    for (let tries = 0; tries < 7; tries++) {
+      expect(await waitFor(retried, (waiting) => waiting.length === 1)).toEqual([{ attempts: 0 }]);
+      await api.sql(`UPDATE tables.work SET due_at = now(), last_error = NULL WHERE state = 'waiting'`);
+    }
+    models.order({ text: '5' });
+
+    asking = await startModels();
+
+    expect(await settled(table, 1)).toMatchObject({ answer: 5 });
+  });
+
+  it('lets the workspace of the bot pay, also after a transfer', async () => {
+    const other = await api.newAccount();
+    await api.addMember(other.workspaceId, alice.accountId, 'owner');
+    const { bot } = await alice.client.createBot({});
+    const here = api.client(alice.token, alice.workspaceId, bot.id);
+    const there = api.client(alice.token, other.workspaceId, bot.id);
+    const { table } = await here.createTable({ name: 'MovedTable', schema: { type: 'object', properties: answers } });
+    const insert = (by: Client) => by.createTableRows({ table: table.id, rows: [{ price: 1 }], waitComputed: true });
+    models.order({ text: '1' }, { text: '2' });
+    await insert(here);
+
+    await alice.client.transferBot({ id: bot.id, targetWorkspaceId: other.workspaceId });
+    await waitFor(
+      () => api.sql('SELECT 1 FROM tables.bot_home WHERE workspace_id = $1', [other.workspaceId]),
+      (homes) => homes.length === 1,
+    );
+    await insert(there);
+
+    const calls = 'SELECT kind, workspace_id FROM models.model_call WHERE bot_id = $1 ORDER BY created_at';
+    expect(await api.sql(calls, [bot.id])).toEqual([
+      { kind: 'computed-column', workspace_id: alice.workspaceId },
+      { kind: 'computed-column', workspace_id: other.workspaceId },
+    ]);
   });
 });
 

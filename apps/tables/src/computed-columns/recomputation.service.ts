@@ -5,7 +5,7 @@ import { Database } from '@parley/persistence/database';
 import { queue, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
-import { ComputingBotsRepository } from '../bots/computing-bots.repository';
+import { BotsRepository } from '../bots/bots.repository';
 import { columnsToCompute } from '../schema/dirty-flags';
 import { SchemaChangesService } from '../tables/schema-changes.service';
 import { type TableRow, withColumns } from '../tables/table.entity';
@@ -21,7 +21,7 @@ const recomputeBot = queue('tables.recomputeBot', { repeated: 'again' });
 export class RecomputationService {
   constructor(
     private readonly database: Database,
-    private readonly bots: ComputingBotsRepository,
+    private readonly bots: BotsRepository,
     private readonly tables: TablesRepository,
     private readonly writer: TableWriterService,
     private readonly schemaChanges: SchemaChangesService,
@@ -34,6 +34,11 @@ export class RecomputationService {
       if (!(await this.bots.storeNewer(tx, botId, computesRows, revision))) return;
       await this.queue.add(tx, recomputeBot, [{ key: botId, tenant: botId, payload: null }]);
     });
+  }
+
+  /** From now on, the other workspace pays for the language models that compute columns of the bot. */
+  moveBot(botId: string, workspaceId: string, eventId: string): Promise<void> {
+    return this.bots.moveHome(botId, workspaceId, eventId);
   }
 
   /** Idempotent: rows that are marked as stale again are computed again. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Row } from '@parley/contracts/tables/rows';
-import { CompletionsBusy } from '@parley/openai/completions';
 import { Database } from '@parley/persistence/database';
-import { type Outcome, ServerBusy, type Work } from '@parley/work-queue/queue';
+import { ModelsAway, ModelsBusy } from '@parley/service/models.client';
+import { type Outcome, RetryLater, ServerBusy, type Work } from '@parley/work-queue/queue';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { Worker } from '@parley/work-queue/worker';
 import { columnsToCompute } from '../schema/dirty-flags';
@@ -59,7 +59,7 @@ export class RowComputerService {
   }
 
   /**
-   * Computes the row for a request. Columns stay stale when the completion server is unavailable or the timeout ends. A
+   * Computes the row for a request. Columns stay stale when language models are unavailable or the timeout ends. A
    * row that was deleted meanwhile is returned unchanged.
    */
   async computeRow(table: CachedTable, row: Row): Promise<Row> {
@@ -67,7 +67,7 @@ export class RowComputerService {
     return computed ? toRow(table.columns.values(), computed) : row;
   }
 
-  /** Computes some stale rows of the table. An error of the completion server counts as an attempt: the pauses in a row. */
+  /** Computes some stale rows of the table. A failure of language models counts as an attempt: the pauses in a row. */
   private async computeBatch(table: CachedTable, work: Work): Promise<Outcome> {
     const remote = await this.requests.remoteColumns(table);
     const { rows, full } = await this.requests.listStale(table, remote, rowsPerBatch);
@@ -80,7 +80,7 @@ export class RowComputerService {
     // Answers add the table again.
     if (!obstacle) return computed.length > 0 || isRequested || unchanged.length < rows.length ? 'more' : undefined;
     if (computed.length > 0) await this.database.transaction((tx) => work.advance(tx));
-    throw obstacle instanceof CompletionsBusy ? new ServerBusy(obstacle.message, obstacle.retryAfterMs) : obstacle;
+    throw failureOf(obstacle);
   }
 
   private async computeStored(table: CachedTable, id: number): Promise<StaleRow | undefined> {
@@ -138,6 +138,12 @@ export class RowComputerService {
     });
     return { computed, unchanged, obstacle };
   }
+}
+
+/** Attempts while the models service is away do not count. */
+function failureOf(obstacle: Obstacle): Error {
+  if (obstacle instanceof ModelsAway) return new RetryLater(obstacle.message, obstacle.retryAfterMs);
+  return obstacle instanceof ModelsBusy ? new ServerBusy(obstacle.message, obstacle.retryAfterMs) : obstacle;
 }
 
 function asksModel(table: CachedTable): boolean {

@@ -21,6 +21,7 @@ export class ErasureRepository {
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [tablesOfBot(botId)]);
       await tx.query('INSERT INTO deleted_bot (bot_id) VALUES ($1) ON CONFLICT DO NOTHING', [botId]);
       await tx.query('DELETE FROM computing_bot WHERE bot_id = $1', [botId]);
+      await tx.query('DELETE FROM bot_home WHERE bot_id = $1', [botId]);
     });
     await this.database.transaction(async (tx) => {
       // Lock order: the state of a table is locked before anything else of the table.

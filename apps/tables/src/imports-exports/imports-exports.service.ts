@@ -6,6 +6,7 @@ import type { TableName } from '@parley/contracts/tables/table-definition';
 import { tables } from '@parley/contracts/tables/tables';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
+import { BotsRepository } from '../bots/bots.repository';
 import { JobsRepository } from '../jobs/jobs.repository';
 import { type JobCaller, type JobTask, toJob } from '../jobs/job.entity';
 import { type CachedTable, TableCache } from '../tables/table.cache';
@@ -18,6 +19,7 @@ export class ImportsExportsService {
   constructor(
     private readonly database: Database,
     private readonly idempotency: Idempotency,
+    private readonly bots: BotsRepository,
     private readonly tableCache: TableCache,
     private readonly files: BotFilesClient,
     private readonly jobs: JobsRepository,
@@ -34,6 +36,7 @@ export class ImportsExportsService {
     if (known) return known;
     const table = await this.tableCache.current(caller.bot.id, input.table);
     const { id } = await this.files.get(caller, input.fileId);
+    await this.bots.noteHome(caller.bot);
     const task = { type: 'import', caller: withoutRequest(caller), fileId: id } as const;
     return this.idempotency.run(caller, tables.jobs.import, input, (tx) => this.add(tx, table, task));
   }

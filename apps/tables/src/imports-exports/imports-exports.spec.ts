@@ -57,7 +57,6 @@ beforeAll(async () => {
           nextEmbeddingsModel: 'none',
           embeddingsModel: '',
           embeddingsTimeoutMs: 1_000,
-          completionsTimeoutMs: 1_000,
         },
         platform,
       ),

@@ -46,7 +46,7 @@ export class RowChangesService {
 
   async update({ bot }: BotCaller, input: UpdateTableRows): Promise<StoredRows> {
     const stored = await this.tableCache.write(bot.id, input.table, (table) => this.updateIn(table, input));
-    return { ...stored, rows: await this.written.settle(bot.id, input, stored.rows) };
+    return { ...stored, rows: await this.written.settle(bot, input, stored.rows) };
   }
 
   async upsert(caller: BotCaller, input: UpsertTableRows): Promise<UpsertedRows> {
@@ -117,8 +117,8 @@ export class RowChangesService {
       },
       async (stored) => ({
         ...stored,
-        inserted: await this.written.settle(table.bot_id, input, stored.inserted),
-        updated: await this.written.settle(table.bot_id, input, stored.updated),
+        inserted: await this.written.settle(caller.bot, input, stored.inserted),
+        updated: await this.written.settle(caller.bot, input, stored.updated),
       }),
     );
   }

@@ -40,7 +40,7 @@ export class RowsService {
 
     const settle = async (stored: StoredRows) => ({
       ...stored,
-      rows: await this.written.settle(table.bot_id, input, stored.rows),
+      rows: await this.written.settle(caller.bot, input, stored.rows),
     });
     const insert = async (store: () => Promise<Inserted | undefined>) => {
       if (fit.length === 0) return { rows: [], ...problems.toReply() };

@@ -22,7 +22,7 @@ import { tables as operations } from '@parley/contracts/tables/tables';
 import type { Transaction } from '@parley/persistence/database';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
-import { ComputingBotsRepository } from '../bots/computing-bots.repository';
+import { BotsRepository } from '../bots/bots.repository';
 import { SandboxService } from '../sandbox/sandbox.service';
 import { show } from '../schema/column-names';
 import { codeIn } from '../schema/computed-settings';
@@ -45,7 +45,7 @@ export class TablesService {
     private readonly writer: TableWriterService,
     private readonly schemaChanges: SchemaChangesService,
     private readonly sandbox: SandboxService,
-    private readonly computingBots: ComputingBotsRepository,
+    private readonly computingBots: BotsRepository,
     private readonly queue: WorkQueue,
   ) {}
 

@@ -2,14 +2,14 @@
 {{- define "parley.apps" -}}
 admin: [nats, postgres, secretKey, account, operator]
 chat: [nats, postgres, secretKey, chatKey]
-files: [nats, postgres, secretKey, content, passages, nextPassages, completions, blobs]
-files-worker: [nats, postgres, passages, nextPassages, completions, blobs]
+files: [nats, postgres, secretKey, content, passages, nextPassages, blobs]
+files-worker: [nats, postgres, passages, nextPassages, blobs]
 gateway: [nats, tunnel]
 hub: [nats, postgres, secretKey, operator]
 models: [nats, postgres, secretKey, completions, pictures]
 runner: [nats, code]
 runtime: [nats, postgres, secretKey, bots]
-tables: [nats, postgres, passages, completions, files]
+tables: [nats, postgres, passages, files]
 {{- end }}
 
 {{/* Apps with a dependency, as a list for a selector. */}}
@@ -130,7 +130,17 @@ tables: [nats, postgres, passages, completions, files]
 {{- with get $values.apps .app }}
 {{- $shutdown := dict "SHUTDOWN_GRACE_MS" .shutdown.graceMs "SHUTDOWN_TIMEOUT_MS" .shutdown.timeoutMs }}
 {{- $process := dict "LOG_LEVEL" $values.logLevel "METRICS_PORT" 9464 "TRUSTED_PROXIES" $values.trustedProxies "OTEL_EXPORTER_OTLP_ENDPOINT" $values.tracing.url }}
-{{- $plain = mergeOverwrite $plain $process $shutdown .env }}
+{{- /* For one release: values of 0.2.0 set the variables of language models for the apps that asked the models themselves. */}}
+{{- $env := dict }}
+{{- range $former := has "completions" $.needs | ternary (list "tables" "files" "files-worker") list }}
+{{- range $name, $value := dig $former "env" dict $values.apps }}
+{{- if hasPrefix "COMPLETIONS_" $name }}{{ $_ := set $env $name $value }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .env }}
+{{- if or (has "completions" $.needs) (not (hasPrefix "COMPLETIONS_" $name)) }}{{ $_ := set $env $name $value }}{{ end }}
+{{- end }}
+{{- $plain = mergeOverwrite $plain $process $shutdown $env }}
 {{- end }}
 {{- range $name, $value := $plain }}
 {{- if ne (toString $value) "" }}

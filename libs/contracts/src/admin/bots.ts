@@ -249,17 +249,18 @@ export const eraseBotInChat = consumer({ name: 'chat.eraseBot', event: botDelete
 export const eraseBotInModels = consumer({ name: 'models.eraseBot', event: botDeleted });
 export const eraseBotInRuntime = consumer({ name: 'runtime.eraseBot', event: botDeleted });
 
-/** Bot transfer: the bot counts against the quotas of another workspace from now on. */
+/** The bot counts against the quotas of this workspace from now on: after a transfer, and once for each bot at an upgrade. */
 export class BotTransferred {
   @IsString() botId!: string;
 
-  /** New workspace of the bot. */
+  /** Workspace of the bot. */
   @IsString() workspaceId!: string;
 }
 
 export const botTransferred = event({ subject: 'admin.botTransferred', data: BotTransferred });
 
 export const moveBotInFiles = consumer({ name: 'files.moveBot', event: botTransferred });
+export const moveBotInTables = consumer({ name: 'tables.moveBot', event: botTransferred });
 
 /** Characters of the reason why code cannot be loaded. */
 export const maxLoadFailureLength = 1_000;

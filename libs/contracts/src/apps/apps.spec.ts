@@ -8,7 +8,7 @@ type Named = { kind: string; subject?: string; name?: string };
 
 /** Calls of the client in the sources of an app, and the list of `App` that must name them. */
 const uses: [keyof App, RegExp][] = [
-  ['requests', /\bclient\s*\.\s*(?:call|request)\(\s*([\w.]+)/g],
+  ['requests', /\b(?:client\s*\.\s*(?:call|request)\(|callWatched\(\s*this\.client,)\s*([\w.]+)/g],
   ['requestsInstances', /\bclient\s*\.\s*callInstance\(\s*([\w.]+)/g],
   ['servesByInstance', /\bserver\s*\.\s*serveInstance\(\s*([\w.]+)/g],
   ['publishes', /(?:\boutbox\s*\.\s*add(?:All)?\(\s*\w+,\s*|\binsertEventsOf\(\s*)([\w.]+)/g],
@@ -61,15 +61,15 @@ function usedBy(app: string, list: keyof App, pattern: RegExp): Named[] {
   );
 }
 
-/** Subjects of the streamed answers that an app sends, and that the gateway receives. */
+/** Subjects of the answers that an app sends, those that it can end, and those that the gateway receives in parts. */
 function streamsOf(name: string, app: App): Partial<Record<keyof App, Named[]>> {
   const answers = (operations: Operation[]) => operations.flatMap((operation) => operation.answers ?? []);
-  const [sent, received] = [answers(operationsOf(app.serves)), name === forwarded.app ? answers(app.requests) : []];
+  const [sent, received] = [answers(operationsOf(app.serves)), answers(app.requests)];
   return {
     servesByInstance: sent.map(({ control }) => control),
     broadcasts: sent.map(({ frames }) => frames),
     requestsInstances: received.map(({ control }) => control),
-    listens: received.map(({ frames }) => frames),
+    listens: (name === forwarded.app ? received : []).map(({ frames }) => frames),
   };
 }
 

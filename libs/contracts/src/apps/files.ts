@@ -2,6 +2,8 @@ import { eraseBotInFiles, moveBotInFiles } from '../admin/bots';
 import { identity } from '../admin/identity';
 import { usageChanged } from '../admin/usage';
 import { files, filesWorkAdded, fileUploaded, indexFile } from '../files';
+import { modelAnswers } from '../models/model-answers';
+import { texts } from '../models/texts';
 import { eraseVisitorFiles } from '../visitor-files';
 import { type App, nothing } from './app';
 
@@ -24,6 +26,8 @@ export const filesApp: App = {
 export const filesWorkerApp: App = {
   ...nothing,
   ...outbox,
+  requests: [texts.generate],
+  requestsInstances: [modelAnswers.control],
   consumes: [indexFile],
   broadcasts: [filesWorkAdded],
   listens: [filesWorkAdded],

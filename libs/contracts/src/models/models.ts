@@ -6,11 +6,13 @@ import { countLeftovers } from './leftovers';
 import { modelActions } from './model-actions';
 import { openAi } from './openai';
 import { providers } from './providers';
+import { texts } from './texts';
 
 export const models = {
   cognitive,
   openAi,
   actions: modelActions,
+  texts,
   countLeftovers,
   providers,
   sealedTexts: sealedTextOperations('models'),

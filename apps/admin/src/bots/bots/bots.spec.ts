@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { admin } from '@parley/contracts/admin/admin';
+import { newId } from '@parley/persistence/ids';
 import { SecretBox } from '@parley/secrets/secret-box';
 import { SecretKeys } from '@parley/secrets/secret-keys';
 import { type Account, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
 import { GatewayModule } from '../../../../gateway/src/gateway.module';
 import { AdminModule } from '../../admin.module';
+import { BotHomes1797300000000 } from '../../migrations/1797300000000-bot-homes';
 
 /** Version id of the built-in chat, which every new bot has installed. */
 const chatIntegrationId = 'intver_00000000000000000000000001';
@@ -363,6 +365,25 @@ describe('transferring a bot', () => {
       transfer: () => client.transferBot({ id: bot.id, targetWorkspaceId: target.workspaceId }),
     };
   }
+
+  it('announces the workspace of every bot at an upgrade, by events that are older than all transfers', async () => {
+    const { bot } = await alice.client.createBot({});
+    const query = async (text: string) => {
+      await api.sql('SET search_path TO admin');
+      return api.sql(text);
+    };
+
+    await new BotHomes1797300000000().up({ query } as never);
+    await query('RESET search_path');
+
+    const announced = await api.sql<{ id: string; data: unknown }>(
+      `SELECT id, data FROM admin.outbox WHERE subject = 'admin.botTransferred' AND data ->> 'botId' = $1`,
+      [bot.id],
+    );
+    expect(announced).toMatchObject([{ data: { botId: bot.id, workspaceId: alice.workspaceId } }]);
+    expect(announced[0]!.id < newId('outbox')).toBe(true);
+    expect(announced[0]!.id).toHaveLength(newId('outbox').length);
+  });
 
   it('transfers a bot with its keys and versions, and writes an audit record in both workspaces', async () => {
     const { id, mover, target, transfer } = await newTransfer('developer');
