@@ -173,7 +173,7 @@ export class Fleet {
     this.workspaceId = await firstWorkspace(this.url, this.token);
   }
 
-  /** What has to happen before the first process of another release: the migrations and the streams of NATS. */
+  /** Migrates to another release and makes its streams, before its first process starts. */
   async prepare(release: string): Promise<void> {
     await migrated(this.databaseUrl, release);
     await this.makeStreams(release);

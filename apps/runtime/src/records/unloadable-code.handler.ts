@@ -22,13 +22,13 @@ export class UnloadableCodeHandler {
   ) {}
 
   @Consumes(recordUnloadableCode)
-  record(unloadable: CodeNotLoadable, { event }: Delivery): Promise<void> {
-    return this.recordOnce(recordUnloadableCode, unloadable, event.id);
+  async record(unloadable: CodeNotLoadable, { event }: Delivery): Promise<void> {
+    await this.recordOnce(recordUnloadableCode, unloadable, event.id);
   }
 
   @Consumes(recordRefusedDeployment)
-  recordRefused(refusal: DeploymentRefused, { event }: Delivery): Promise<void> {
-    return this.recordOnce(recordRefusedDeployment, { ...refusal, isDeployed: false }, event.id);
+  async recordRefused(refusal: DeploymentRefused, { event }: Delivery): Promise<void> {
+    await this.recordOnce(recordRefusedDeployment, { ...refusal, isDeployed: false }, event.id);
   }
 
   private recordOnce({ name }: { name: string }, { botId, failure, isDeployed }: CodeNotLoadable, eventId: string) {

@@ -1,9 +1,9 @@
 // Needs a former release that `npm ci && npm run build` has built, in the folder that FORMER_RELEASE names.
+import { setInterval } from 'node:timers/promises';
 import type { Client } from '@botpress/client';
 import { clientOf } from '@parley/testing/api';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { waitFor } from '@parley/testing/wait-for';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChaosReport, runChaos } from './chaos/chaos';
 import type { Harm } from './chaos/harm';
 import { Stage } from './chaos/stage';
@@ -107,14 +107,14 @@ class SentEvents {
   constructor(private readonly client: Client) {}
 
   async send(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
+    for await (const _ of setInterval(eventEveryMs)) {
+      if (this.stopping.signal.aborted) return;
       try {
         await this.client.createEvent({ type: 'happened', payload: { number: this.count + 1 } });
         this.count += 1;
       } catch (error) {
         this.failures.push(String(error));
       }
-      await sleep(eventEveryMs);
     }
   }
 
