@@ -76,7 +76,7 @@ export class IndexingJobService implements OnModuleInit {
       );
     }
     const { models, warning } = await this.indexWithAnyReader(job, lease);
-    await lease.advance({ stage: 'switching' });
+    await lease.advance('switching');
     await this.end(job, (tx) => this.finish(tx, job.version, models, warning));
   }
 

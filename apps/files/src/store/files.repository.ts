@@ -56,7 +56,7 @@ type FileChange = Omit<UpdateFile, 'id' | 'expiresAt'> & { expiresAt?: Date | nu
 
 const columns = columnsOf(FileEntity, 'file');
 const withJob = `${columns}, CASE WHEN file.status = 'indexing_pending' THEN (
-  SELECT to_jsonb(job) FROM (SELECT stage, part, attempts, last_error FROM indexing_job
+  SELECT to_jsonb(job) FROM (SELECT stage, part, attempts, last_error, seconds_left FROM indexing_job
     WHERE file_id = file.id AND content_version = file.content_version) job) END AS job`;
 
 /** Files that an upsert has replaced: their old contents are cleaned up. */
