@@ -111,6 +111,7 @@ export class IndexerService {
     const { advice, adviser } = this.advisers.adviceFor(indexing, lease);
     const batches = this.documents.read({ ...task, advice, asPlainText }, content, lease.signal, {
       adviser,
+      onFormat: (format) => (lease.format = format),
       onReading: (part) => lease.noteReading(part),
     });
     const { summarization } = indexing;

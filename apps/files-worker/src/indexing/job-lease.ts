@@ -19,6 +19,8 @@ export class JobLease {
   private readonly progress: Omit<JobProgress, 'part' | 'secondsLeft'> = { stage: 'taken' };
   private recordedAt = -Infinity;
   readonly signal: AbortSignal;
+  /** Format as which the content is read, once that is known. */
+  format?: string;
 
   constructor(
     private readonly jobs: JobsRepository,

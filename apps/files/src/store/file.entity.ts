@@ -11,6 +11,12 @@ export interface FileRef {
   fileId: string;
 }
 
+/** Reader of a content. */
+export interface Reader {
+  format: string;
+  version: number;
+}
+
 /** File of a bot: its declaration, the versions of its content, and the state of its indexing. */
 @Entity('file')
 @Check(

@@ -170,6 +170,15 @@ export class JobsRepository {
     return row?.place;
   }
 
+  /** Jobs of all bots that no worker has taken; at most `limit`. */
+  async countWaiting(limit: number): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM (SELECT FROM indexing_job WHERE lease IS NULL LIMIT $1) waiting',
+      [limit],
+    );
+    return row!.count;
+  }
+
   /** Heartbeat with progress. False when the lease is lost or the content superseded: the worker must stop. */
   async recordProgress({ version, lease }: LeaseOfJob, progress: JobProgress): Promise<boolean> {
     const { stage, passages = null, passagesWritten = null, part = null, secondsLeft = null } = progress;
