@@ -13,7 +13,7 @@ it.each([
   expect(progressText(progress)).toBe(text);
 });
 
-it('has words for each stage', () => {
+it('says each stage in words', () => {
   const texts = indexingStages.map((stage) => progressText({ stage, percentage: 5 }));
 
   expect(new Set(texts).size).toBe(indexingStages.length);

@@ -75,7 +75,7 @@ function listUnraised(recorded: Record<string, Recorded>, now: Record<string, Re
 const readRecorded = () =>
   (existsSync(recordedFile) ? JSON.parse(readFileSync(recordedFile, 'utf8')) : {}) as Record<string, Recorded>;
 
-it('has a version and a document for each format', async () => {
+it('finds a version and a document for each format', async () => {
   expect(Object.keys(readerVersions).toSorted()).toEqual([noFormat, ...formats.map(({ name }) => name)].toSorted());
   expect(Object.keys(await readAll()).toSorted()).toEqual(Object.keys(readerVersions).toSorted());
 });

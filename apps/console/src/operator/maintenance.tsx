@@ -4,7 +4,14 @@ import { useEffect, useRef, useState } from 'react';
 import { ConfirmButton } from '../parts/change-buttons';
 import { Failure } from '../parts/failure';
 import { Section } from '../parts/section';
-import { dropFormerModels, fillNextModel, indexTableRows, readOlderFiles, recountStorage, type Run } from './maintenance-runs';
+import {
+  dropFormerModels,
+  fillNextModel,
+  indexTableRows,
+  readOlderFiles,
+  recountStorage,
+  type Run,
+} from './maintenance-runs';
 
 const runs = [
   {
@@ -21,7 +28,8 @@ const runs = [
   },
   {
     title: 'Files of older readers',
-    about: 'Reads files anew that the reader of an older version has read or refused. Search finds them as before meanwhile.',
+    about:
+      'Reads files anew that the reader of an older version has read or refused. Search finds them as before meanwhile.',
     label: 'Read them anew',
     start: readOlderFiles,
   },

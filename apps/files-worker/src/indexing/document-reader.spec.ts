@@ -59,7 +59,9 @@ it('yields the chunks in batches, in order, with the progress', async () => {
 });
 
 it('tells the format, and how far a document is read that has no block before', async () => {
-  const items = [1, 2, 3, 4].map((n) => `<item id="${n}" href="${n}.html" media-type="text/html"/><itemref idref="${n}"/>`);
+  const items = [1, 2, 3, 4].map(
+    (n) => `<item id="${n}" href="${n}.html" media-type="text/html"/><itemref idref="${n}"/>`,
+  );
   const book = zipOfTexts({
     'META-INF/container.xml': '<container><rootfile full-path="a.opf"/></container>',
     'a.opf': `<package><manifest>${items.join('')}</manifest><spine>${items.join('')}</spine></package>`,

@@ -155,12 +155,7 @@ class ParentConnection {
   }
 }
 
-async function* batches(
-  document: Source,
-  task: ReadingTask,
-  format: Format,
-  adviser: Adviser,
-): AsyncGenerator<Batch> {
+async function* batches(document: Source, task: ReadingTask, format: Format, adviser: Adviser): AsyncGenerator<Batch> {
   let part = 0;
   const source = { ...document, onProgress: (now: number) => (part = now) };
   let chunks: Chunk[] = [];

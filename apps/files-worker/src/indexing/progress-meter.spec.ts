@@ -67,7 +67,7 @@ it('counts reading as a share of the whole, and estimates the rest of each stage
   expect(meter.secondsLeft).toBe(1);
 });
 
-it('never goes back, also when a second reader begins again, and then measures anew', () => {
+it('keeps what is reached when a second reader begins again, and measures anew', () => {
   const { clock, meter } = setUp();
   meter.index(0);
   clock.seconds = 1;

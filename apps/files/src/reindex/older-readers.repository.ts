@@ -13,7 +13,7 @@ export interface OlderFileGroup extends Named {
   /** With the dot, in lower case; empty without one. */
   extension: string;
   status: FileStatus;
-  /** Of a refusal without passages. */
+  /** Why the file was refused; null for a file with passages. */
   reason: string | null;
   files: number;
 }

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
-import type { ListOlderFiles, OlderFiles, OlderFilesList, OlderFilesProgress, ReadOlderFiles } from '@parley/contracts/reindex';
+import type {
+  ListOlderFiles,
+  OlderFiles,
+  OlderFilesList,
+  OlderFilesProgress,
+  ReadOlderFiles,
+} from '@parley/contracts/reindex';
 import { type Outcome, queue, type Work } from '@parley/work-queue/queue';
 import { Worker } from '@parley/work-queue/worker';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';

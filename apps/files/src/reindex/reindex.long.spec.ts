@@ -559,7 +559,12 @@ describe('files of older readers', () => {
     expect(progress).toEqual({ left: 2, refused: 2, reading: 0 });
     expect(await readersOf(bot)).toEqual(readersAtFirst);
     const after = await versionsOf(bot);
-    expect(Object.keys(after).filter((key) => after[key] !== versions[key])).toEqual(['a.txt', 'b.md', 'd.csv', 'e.txt']);
+    expect(Object.keys(after).filter((key) => after[key] !== versions[key])).toEqual([
+      'a.txt',
+      'b.md',
+      'd.csv',
+      'e.txt',
+    ]);
     expect(await bot.get(ids['d.csv']!)).toMatchObject({ status: 'indexing_completed' });
     expect(await bot.get(blank.id)).toMatchObject({ status: 'indexing_failed' });
     expect(await list()).toEqual({ groups: [] });

@@ -155,7 +155,8 @@ describe('the status of a file', () => {
     'the job of its content fails': async ({ id }: Subject) =>
       files.failIndexing(sql, id, (await rowOf(id))['content_version'] ?? 'none', { reason: 'reason' }),
     'the job of another content ends': ({ id }: Subject) => files.finishIndexing(sql, id, 'another'),
-    'the job of another content fails': ({ id }: Subject) => files.failIndexing(sql, id, 'another', { reason: 'reason' }),
+    'the job of another content fails': ({ id }: Subject) =>
+      files.failIndexing(sql, id, 'another', { reason: 'reason' }),
   };
   type Action = keyof typeof actions;
   const declared: Partial<Record<Action, FileStatus>> = { 'the same key is declared': 'upload_pending' };
