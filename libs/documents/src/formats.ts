@@ -222,11 +222,24 @@ function readJsonOrNotebook({ bytes, contentType, onProgress }: Source): Blocks 
   return isNotebook(json) ? parseNotebook(json, onProgress) : parseJson(json, onProgress);
 }
 
+/** Characters between two steps of progress. */
+const pieceLength = 32_768;
+
+/** Not between the halves of a surrogate pair. */
+function endOfPiece(text: string, start: number): number {
+  const end = start + pieceLength;
+  return /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end + 1 : end;
+}
+
 function* textSlices({ bytes, contentType, onProgress }: Source, charset?: string): Generator<string> {
   let read = 0;
   for (const slice of decodeSlices(bytes, charsetIn(contentType) ?? charset)) {
-    read += sliceBytes;
-    onProgress?.(Math.min(1, read / bytes.length));
-    yield slice;
+    const size = Math.min(sliceBytes, bytes.length - read);
+    for (let start = 0, end = 0; start < slice.length; start = end) {
+      end = endOfPiece(slice, start);
+      onProgress?.((read + size * (start / slice.length)) / bytes.length);
+      yield slice.slice(start, end);
+    }
+    read += size;
   }
 }
