@@ -271,7 +271,12 @@ it('reports the progress of a text within its first megabyte, and reads characte
   const paragraph = `${'𝒜bc '.repeat(50)}end`;
   const text = Array.from({ length: 500 }, () => paragraph).join('\n\n');
   const parts: number[] = [];
-  const source = { bytes: Buffer.from(text), contentType: 'text/plain', key: 'a', onProgress: (part: number) => parts.push(part) };
+  const source = {
+    bytes: Buffer.from(text),
+    contentType: 'text/plain',
+    key: 'a',
+    onProgress: (part: number) => parts.push(part),
+  };
 
   const blocks: string[] = [];
   for await (const block of parseDocument(source)) blocks.push(block.text);
