@@ -333,6 +333,8 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'files.listTagValues': () => ({ path: { tag: 'kind' } }),
   'files.reindex.advance': () => ({ body: {} }),
   'files.reindex.dropFormer': () => ({ body: {} }),
+  'files.reindex.listOlder': ({ has }) => ({ query: { format: 'PDF', botId: has.botId } }),
+  'files.reindex.readOlder': ({ has }) => ({ body: { format: 'PDF', botId: has.botId } }),
   'files.reindex.words': () => ({ body: {} }),
   'files.search': ({ tag }) => ({ query: { query: tag, tags: { kind: tag } } }),
   'files.setPassages': async (tenant) => ({

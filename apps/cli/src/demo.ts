@@ -1,14 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '@botpress/client';
+import { Client, type File } from '@botpress/client';
 import { lookup } from 'mime-types';
+import { progressText, type ShownProgress } from '@parley/contracts/progress-text';
 import { CommandFailed, endWithReader } from './output';
 import { readKeptFile } from './kept-file';
 
 const botName = 'demo';
 const pollMs = 300;
+/** Between two lines about a long file where no line is overwritten. */
+const lineMs = 10_000;
 const shownPassages = 5;
+
+/** With the field that Parley adds. */
+type ShownFile = File & { indexing?: ShownProgress };
 
 interface Credentials {
   url: string;
@@ -56,12 +62,15 @@ async function upload(client: Client, path: string, content: Buffer): Promise<st
 
 async function waitUntilIndexed(client: Client, id: string, path: string): Promise<void> {
   const started = Date.now();
-  let lastStatus: string | undefined;
+  let last = { status: '', at: 0 };
   for (;;) {
-    const { file } = await client.getFile({ id });
-    const seconds = ((Date.now() - started) / 1000).toFixed(1);
-    if (process.stdout.isTTY || file.status !== lastStatus) progress(`${path}  ${file.status}  ${seconds} s`);
-    lastStatus = file.status;
+    const { file }: { file: ShownFile } = await client.getFile({ id });
+    const at = Date.now();
+    if (process.stdout.isTTY || file.status !== last.status || at - last.at > lineMs) {
+      const stage = file.indexing ? `  ${progressText(file.indexing)}` : '';
+      progress(`${path}  ${file.status}${stage}  ${((at - started) / 1000).toFixed(1)} s`);
+      last = { status: file.status, at };
+    }
     if (file.status === 'indexing_completed') break;
     if (file.status === 'indexing_failed') throw new Error(`Indexing ${path} failed: ${file.failedStatusReason ?? ''}`);
     await sleep(pollMs);

@@ -17,7 +17,7 @@ import { deadLetterOperations } from './dead-letters';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from './fields';
 import { IndexingOptions } from './indexing-options';
 import { IsMediaType } from './media-type';
-import { IndexingProgress, indexingWork } from './indexing-work';
+import { FileProgress, indexingWork } from './indexing-work';
 import { knowledgeBases } from './knowledge-bases';
 import { consumer, event, operation } from './operation';
 import { Empty, PageMeta, PageQuery } from './paging';
@@ -120,7 +120,7 @@ export class File {
   @Optional() @IsString() expiresAt?: string;
   @Nested(FileOwner) owner!: FileOwner;
   @Optional() @IsIn(['v1', 'v2']) indexingStack?: 'v1' | 'v2';
-  @Optional() @Nested(IndexingProgress) indexing?: IndexingProgress;
+  @Optional() @Nested(FileProgress) indexing?: FileProgress;
 }
 
 export class UploadableFile extends File {

@@ -5,21 +5,33 @@ import { operation } from './operation';
 import { PageMeta, PageQuery } from './paging';
 import { QueryInteger, QueryString } from './query-fields';
 
-/** Progress of a worker with one content, in order. */
+/**
+ * Progress of a worker with one content, in order: waiting, reading, cutting into passages, embedding and writing, all
+ * written, becoming searchable.
+ */
 export const indexingStages = ['announced', 'taken', 'parsed', 'embedding', 'written', 'switching'] as const;
 export type IndexingStage = (typeof indexingStages)[number];
 
-/** Progress of a file with the status `indexing_pending`. */
+/** Progress of indexing. */
 export class IndexingProgress {
   @IsIn(indexingStages) stage!: IndexingStage;
 
-  /** Share of the document that has been read and embedded, from 0 to 100. */
+  /** Share of the work that is done, from 0 to 99. It never decreases within an attempt. */
   @IsInt() percentage!: number;
+
+  /** Estimate for the rest of the stage, from the speed of this attempt. Absent until that is measured. */
+  @Optional() @IsInt() secondsLeft?: number;
 
   /** Number of attempts started by workers. */
   @IsInt() attempts!: number;
 
   @Optional() @IsString() lastError?: string;
+}
+
+/** Progress of a file with the status `indexing_pending`. */
+export class FileProgress extends IndexingProgress {
+  /** While it waits: its place among the waiting files of the bot, from 1 to 1,001. Absent in lists. */
+  @Optional() @IsInt() placeInLine?: number;
 }
 
 export class ListStuckFiles extends PageQuery {

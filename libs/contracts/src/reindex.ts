@@ -1,8 +1,9 @@
-import { IsArray, IsBoolean, IsInt, IsString } from 'class-validator';
+import { IsArray, IsBoolean, IsInt, IsString, IsUUID, Length } from 'class-validator';
 import { operators } from './access';
-import { Optional } from './fields';
+import { ListOf, Optional } from './fields';
 import { operation } from './operation';
 import { Empty } from './paging';
+import { QueryString } from './query-fields';
 
 /** Progress of the migration to the next embedding model. */
 export class ReindexProgress {
@@ -43,6 +44,46 @@ export class WordsProgress {
   @IsInt() left!: number;
 }
 
+export class ReadOlderFiles {
+  /** Name of a format, such as `PDF`, or one of its extensions. All formats when absent. */
+  @Optional() @IsString() @Length(1, 100) format?: string;
+
+  /** All bots when absent. */
+  @Optional() @IsUUID() botId?: string;
+}
+
+/** Files whose content was read or refused by an older version of the reader of its format. */
+export class OlderFilesProgress {
+  /** Searchable files that are to be read anew. */
+  @IsInt() left!: number;
+
+  /** Files without passages that an older reader refused, and that are to be read anew. */
+  @IsInt() refused!: number;
+
+  /** Files that wait for a worker or are being read. */
+  @IsInt() reading!: number;
+}
+
+export class ListOlderFiles {
+  @QueryString({ maxLength: 100 }) format?: string;
+  @QueryString({ maxLength: 100 }) botId?: string;
+}
+
+export class OlderFiles {
+  /** Format that the file was read as, or for older files the one that its type and name say. */
+  @IsString() format!: string;
+
+  /** Reason of a refusal; absent for files that were read. */
+  @Optional() @IsString() reason?: string;
+
+  @IsInt() files!: number;
+}
+
+export class OlderFilesList {
+  /** Most files first; of refusals, those with the 1,000 most frequent reasons. */
+  @ListOf(OlderFiles) groups!: OlderFiles[];
+}
+
 /** Called by the command `parley reindex`. */
 export const reindex = {
   advance: operation({
@@ -61,6 +102,25 @@ export const reindex = {
     access: operators,
     input: Empty,
     output: WordsProgress,
+    timeoutMs: 60_000,
+  }),
+  listOlder: operation({
+    subject: 'files.reindex.listOlder',
+    route: 'GET /operator/files/reindex/older-readers',
+    summary: 'Counts the files that an older version of a reader has read or refused, by format and reason.',
+    access: operators,
+    input: ListOlderFiles,
+    output: OlderFilesList,
+    timeoutMs: 60_000,
+  }),
+  readOlder: operation({
+    subject: 'files.reindex.readOlder',
+    route: 'POST /operator/files/reindex/older-readers',
+    summary:
+      'Reads files anew that an older version of a reader has read or refused, in the background, and returns the progress.',
+    access: operators,
+    input: ReadOlderFiles,
+    output: OlderFilesProgress,
     timeoutMs: 60_000,
   }),
   dropFormer: operation({

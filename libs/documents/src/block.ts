@@ -19,7 +19,11 @@ export interface Source {
   key: string;
   /** Called by streaming parsers with the fraction that is parsed, from 0 to 1. */
   onProgress?: (part: number) => void;
+  /** Called with the fraction that is read, from 0 to 1, by parsers that give no block before they have read all. */
+  onReading?: OnReading;
 }
+
+export type OnReading = (part: number) => void;
 
 /** Blocks in reading order. An iterable yields blocks while the rest of the document is still being parsed. */
 export type Blocks = Iterable<Block> | AsyncIterable<Block>;

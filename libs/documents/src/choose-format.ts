@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { type Source, UnreadableDocument } from './block';
 import { type Format, formats, plainText } from './formats';
+import { noFormat } from './reader-versions';
 import { looksLikeText, sniff, type Sniffed } from './sniff';
 
 /** Content types that say nothing about the content. `video/mp2t` is the type that systems guess for `.ts` files. */
@@ -15,10 +16,7 @@ const compound = 'application/x-cfb';
  * Throws UnreadableDocument when the content contradicts the declared type or cannot be indexed.
  */
 export async function chooseFormat({ bytes, contentType, key }: Source): Promise<Format> {
-  const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
-  const named = ofExtension(extname(key).toLowerCase());
-  const isVague = vague.has(type) || (type.startsWith('application/') && !ofType(type));
-  const stated = isVague || type === 'text/plain' ? (named ?? ofType(type)) : ofType(type);
+  const { type, named, isVague, stated } = statedBy(contentType, extname(key).toLowerCase());
   const sniffed = await sniff(bytes);
   const found = sniffed && (ofType(sniffed.contentType) ?? ofExtension(sniffed.extension));
 
@@ -44,6 +42,30 @@ export async function chooseFormat({ bytes, contentType, key }: Source): Promise
     `Files of type ${sniffed?.contentType ?? (type || '(none)')} cannot be indexed. Upload one of these, with its ` +
       `content type: ${formats.map(({ name, contentTypes }) => `${name} (${contentTypes[0]})`).join(', ')}.`,
   );
+}
+
+/** Name of the format that type and extension say, without a look at the content. */
+export function statedFormat(contentType: string, extension: string): string {
+  return statedBy(contentType, extension).stated?.name ?? noFormat;
+}
+
+/** Name of a format by its name in any case, or by an extension with or without its dot. */
+export function formatByName(text: string): string | undefined {
+  const wanted = text.toLowerCase();
+  const named = formatNames().find((name) => name.toLowerCase() === wanted);
+  return named ?? (ofExtension(wanted) ?? ofExtension(`.${wanted}`))?.name;
+}
+
+export function formatNames(): string[] {
+  return [...formats.map(({ name }) => name), noFormat];
+}
+
+function statedBy(contentType: string, extension: string) {
+  const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
+  const named = ofExtension(extension);
+  const isVague = vague.has(type) || (type.startsWith('application/') && !ofType(type));
+  const stated = isVague || type === 'text/plain' ? (named ?? ofType(type)) : ofType(type);
+  return { type, named, isVague, stated };
 }
 
 /** Sniffing cannot distinguish text formats. ZIP-based formats are distinguished by their entries. */

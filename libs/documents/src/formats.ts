@@ -73,7 +73,7 @@ export const formats: readonly Format[] = [
       'application/msword',
     ],
     extensions: ['.docx', '.dotx', '.docm', '.doc'],
-    parse: async ({ bytes }) => (await import('./parse-docx')).parseDocx(bytes),
+    parse: async ({ bytes, onReading }) => (await import('./parse-docx')).parseDocx(bytes, onReading),
     plainText: ({ bytes }) =>
       archiveText(bytes, { save: '.docx', parts: /^word\/(?:document|footnotes|endnotes)\w*\.xml$/, elements: 't' }),
   },
@@ -86,7 +86,7 @@ export const formats: readonly Format[] = [
       'application/vnd.ms-powerpoint',
     ],
     extensions: ['.pptx', '.ppsx', '.pptm', '.ppt'],
-    parse: async ({ bytes }) => (await import('./parse-pptx')).parsePptx(bytes),
+    parse: async ({ bytes, onReading }) => (await import('./parse-pptx')).parsePptx(bytes, onReading),
     plainText: ({ bytes }) =>
       archiveText(bytes, { save: '.pptx', parts: /^ppt\/(?:slides|notesSlides)\/\w+\.xml$/, elements: 't' }),
   },
@@ -99,7 +99,7 @@ export const formats: readonly Format[] = [
       'application/vnd.ms-excel',
     ],
     extensions: ['.xlsx', '.xltx', '.xlsm', '.xls'],
-    parse: async ({ bytes }) => (await import('./parse-xlsx')).parseXlsx(bytes),
+    parse: async ({ bytes, onReading }) => (await import('./parse-xlsx')).parseXlsx(bytes, onReading),
     plainText: ({ bytes }) =>
       archiveText(bytes, { save: '.xlsx', parts: /^xl\/(?:sharedStrings|worksheets\/\w+)\.xml$/, elements: 't' }),
   },
@@ -111,7 +111,7 @@ export const formats: readonly Format[] = [
       'application/vnd.oasis.opendocument.presentation',
     ],
     extensions: ['.odt', '.ods', '.odp'],
-    parse: async ({ bytes }) => (await import('./parse-odf')).parseOdf(bytes),
+    parse: async ({ bytes, onReading }) => (await import('./parse-odf')).parseOdf(bytes, onReading),
     plainText: ({ bytes }) => archiveText(bytes, { save: 'OpenDocument', parts: /^content\.xml$/ }),
   },
   {
@@ -124,14 +124,14 @@ export const formats: readonly Format[] = [
     name: 'EPUB',
     contentTypes: ['application/epub+zip'],
     extensions: ['.epub'],
-    parse: async ({ bytes }) => (await import('./parse-epub')).parseEpub(bytes),
+    parse: async ({ bytes, onReading }) => (await import('./parse-epub')).parseEpub(bytes, onReading),
     plainText: ({ bytes }) => bookText(bytes),
   },
   {
     name: 'PDF',
     contentTypes: ['application/pdf'],
     extensions: ['.pdf'],
-    parse: ({ bytes }) => parsePdf(bytes),
+    parse: ({ bytes, onReading }) => parsePdf(bytes, onReading),
   },
   {
     name: 'MDX',
@@ -222,11 +222,24 @@ function readJsonOrNotebook({ bytes, contentType, onProgress }: Source): Blocks 
   return isNotebook(json) ? parseNotebook(json, onProgress) : parseJson(json, onProgress);
 }
 
+/** Characters between two steps of progress. */
+const pieceLength = 32_768;
+
+/** Not between the halves of a surrogate pair. */
+function endOfPiece(text: string, start: number): number {
+  const end = start + pieceLength;
+  return /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') ? end + 1 : end;
+}
+
 function* textSlices({ bytes, contentType, onProgress }: Source, charset?: string): Generator<string> {
   let read = 0;
   for (const slice of decodeSlices(bytes, charsetIn(contentType) ?? charset)) {
-    read += sliceBytes;
-    onProgress?.(Math.min(1, read / bytes.length));
-    yield slice;
+    const size = Math.min(sliceBytes, bytes.length - read);
+    for (let start = 0, end = 0; start < slice.length; start = end) {
+      end = endOfPiece(slice, start);
+      onProgress?.((read + size * (start / slice.length)) / bytes.length);
+      yield slice.slice(start, end);
+    }
+    read += size;
   }
 }

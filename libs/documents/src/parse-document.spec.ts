@@ -266,3 +266,24 @@ it('refuses a small document that decompresses to too much text', async () => {
 
   await expect(text).rejects.toThrow(/more than 5 million characters of text, which is too much for its size/);
 });
+
+it('reports the progress of a text within its first megabyte, and reads characters whole between two pieces', async () => {
+  const paragraph = `${'𝒜bc '.repeat(50)}end`;
+  const text = Array.from({ length: 500 }, () => paragraph).join('\n\n');
+  const parts: number[] = [];
+  const source = {
+    bytes: Buffer.from(text),
+    contentType: 'text/plain',
+    key: 'a',
+    onProgress: (part: number) => parts.push(part),
+  };
+
+  const blocks: string[] = [];
+  for await (const block of parseDocument(source)) blocks.push(block.text);
+
+  expect(blocks).toEqual(Array(500).fill(paragraph));
+  expect(parts.length).toBeGreaterThan(3);
+  expect(parts[0]).toBe(0);
+  expect(parts).toEqual(parts.toSorted((a, b) => a - b));
+  expect(parts.at(-1)).toBeLessThan(1);
+});

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { importedBlocks } from './alt-chunk';
-import { type Block } from './block';
+import { type Block, type OnReading } from './block';
 import { commentBlock, quoted } from './office-comments';
 import { embeddedBlocks } from './office-embedded';
 import { mainPart, type Relation, relationsOf } from './office-relations';
@@ -14,11 +14,17 @@ import { Archive, damaged, isOther } from './zip';
  * Word documents (.docx): headers, then the text with numbers as printed, footnotes, footers and comments. A header or
  * footer that several sections have is read once. Text deleted by tracked changes is left out.
  */
-export async function parseDocx(bytes: Buffer): Promise<Block[]> {
-  return readWord(bytes, { depth: 0 });
+export async function parseDocx(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
+  return readWord(bytes, { depth: 0, onReading });
 }
 
-async function readWord(bytes: Buffer, { depth, within }: { depth: number; within?: Archive }): Promise<Block[]> {
+interface ReadingOptions {
+  depth: number;
+  within?: Archive;
+  onReading?: OnReading;
+}
+
+async function readWord(bytes: Buffer, { depth, within, onReading }: ReadingOptions): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'Word document (.docx)', within });
   const main = await mainPart(archive, 'word/document.xml');
   if (!archive.has(main)) throw damaged('it lacks its main document');
@@ -37,7 +43,7 @@ async function readWord(bytes: Buffer, { depth, within }: { depth: number; withi
     ...(await importedBlocks(archive, relations, { depth, readWord })),
   ]);
   const body = new WordReader({ styles, numbering, embedded, hasNote: (key) => notes.has(key) });
-  if (body.readPart(await archive.read(main)) !== 'document') throw isOther('Word document');
+  if (body.readPart(await archive.read(main), onReading) !== 'document') throw isOther('Word document');
   body.readNotes(notes);
 
   const margins = new Margins(archive, styles);

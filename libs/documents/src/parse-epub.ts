@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type Block, UnreadableDocument } from './block';
+import { type Block, type OnReading, UnreadableDocument } from './block';
 import { charsetInPage, decodeText } from './decode-text';
 import { parseHtml } from './parse-html';
 import { childElements, descendants, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
@@ -8,7 +8,7 @@ import { Archive, damaged } from './zip';
 const pages = new Set(['application/xhtml+xml', 'text/html', 'text/x-oeb1-document', 'application/x-dtbook+xml']);
 
 /** EPUB books: chapters in spine order, without the table of contents. Missing chapters are skipped. */
-export async function parseEpub(bytes: Buffer): Promise<Block[]> {
+export async function parseEpub(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'EPUB' });
   const container = parseXml(await archive.read('META-INF/container.xml'));
   const part = descendants(container, 'rootfile')[0]?.attributes['full-path'];
@@ -21,7 +21,8 @@ export async function parseEpub(bytes: Buffer): Promise<Block[]> {
 
   const title = descendants(book, 'title').map(textOf)[0]?.trim();
   const blocks: Block[] = [];
-  for (const chapter of chapters) {
+  for (const [index, chapter] of chapters.entries()) {
+    onReading?.(index / chapters.length);
     const page = await archive.read(chapter);
     const [first, ...rest] = parseHtml(decodeText(page, charsetInPage(page)), { xhtml: true, isPart: true });
     if (!first) continue;

@@ -1,4 +1,4 @@
-import { type Block, UnreadableDocument } from './block';
+import { type Block, type OnReading, UnreadableDocument } from './block';
 import { BlockWriter } from './block-writer';
 import { listNumber } from './list-number';
 import { commentBlock, quoted } from './office-comments';
@@ -39,10 +39,10 @@ const mostColumns = 16_384;
 const mostRows = 1_048_576;
 
 /** OpenDocument texts, spreadsheets and presentations, detected by their body element. */
-export async function parseOdf(bytes: Buffer): Promise<Block[]> {
+export async function parseOdf(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'OpenDocument (.odt, .ods, .odp)' });
   await refuseEncrypted(archive);
-  const content = parseXml(await archive.read('content.xml'));
+  const content = parseXml(await archive.read('content.xml'), onReading);
   const shared = archive.has('styles.xml') ? parseXml(await archive.read('styles.xml')) : undefined;
   const styles = new Styles([shared, content].filter((tree) => tree !== undefined));
 

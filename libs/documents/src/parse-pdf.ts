@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist/types/src/display/api';
-import { type Block } from './block';
+import { type Block, type OnReading } from './block';
 import { closePdf, openPdf, reasonOf } from './open-pdf';
 import { PageTexts } from './pdf-actual-text';
 import { withAnnotations, writtenTypes } from './pdf-annotations';
@@ -19,12 +19,12 @@ const boldName = /bold|black|heavy|demi|^(?:\w+\+)?(?:cm|sf|ec)bx/i;
  * show them. Throws UnreadableDocument when the PDF needs a password, has no
  * text, is damaged or too long.
  */
-export async function parsePdf(bytes: Buffer): Promise<Block[]> {
+export async function parsePdf(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
   // Images are not decoded.
   // The extra properties hold the names of fonts, which say what is bold.
   const pdf = await openPdf(bytes, { maxImageSize: 1, fontExtraProperties: true });
   try {
-    const blocks = await readBlocks(pdf);
+    const blocks = await readBlocks(pdf, onReading);
     if (blocks.length === 0) throw await withoutText(pdf);
     return blocks;
   } catch (error) {
@@ -34,10 +34,10 @@ export async function parsePdf(bytes: Buffer): Promise<Block[]> {
   }
 }
 
-async function readBlocks(pdf: PDFDocumentProxy): Promise<Block[]> {
+async function readBlocks(pdf: PDFDocumentProxy, onReading?: OnReading): Promise<Block[]> {
   const packets = await xfaPackets(pdf);
   pdfUnpacking.check();
-  const pages = await readPages(pdf);
+  const pages = await readPages(pdf, onReading);
   const blocks = blocksOf(pages);
   if (packets.size === 0) return blocks;
   const shown = blocks.map(({ text }) => text).join('\n');
@@ -63,7 +63,7 @@ async function findAnnotated(pdf: PDFDocumentProxy): Promise<(index: number) => 
   }
 }
 
-async function readPages(pdf: PDFDocumentProxy): Promise<Page[]> {
+async function readPages(pdf: PDFDocumentProxy, onReading?: OnReading): Promise<Page[]> {
   const fonts = new Fonts();
   const texts = new PageTexts();
   const pages: Page[] = [];
@@ -78,6 +78,7 @@ async function readPages(pdf: PDFDocumentProxy): Promise<Page[]> {
     pages.push({ number, height, regions: linesOf(content, transform, fonts.bold), comments });
     page.cleanup();
     pdfUnpacking.check();
+    onReading?.(number / pdf.numPages);
   }
   return pages;
 }

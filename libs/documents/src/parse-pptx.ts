@@ -1,4 +1,4 @@
-import { type Block } from './block';
+import { type Block, type OnReading } from './block';
 import { BlockWriter } from './block-writer';
 import {
   hiddenProperties,
@@ -24,7 +24,7 @@ const titles = new Set(['title', 'ctrTitle']);
  * PowerPoint presentations (.pptx): one page per slide, including hidden slides. Speaker notes and comments follow the
  * slide content. A footer is read on the first slide that has it.
  */
-export async function parsePptx(bytes: Buffer): Promise<Block[]> {
+export async function parsePptx(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'PowerPoint presentation (.pptx)' });
   const part = await mainPart(archive, 'ppt/presentation.xml');
   const relations = await relationsOf(archive, part);
@@ -38,6 +38,7 @@ export async function parsePptx(bytes: Buffer): Promise<Block[]> {
     const target = relations.find(({ id }) => id === relationId(slide))?.target;
     if (!target) continue;
     for (const block of await reader.read(target)) blocks.push({ ...block, pageNumber: index + 1 });
+    onReading?.((index + 1) / slides.length);
   }
   return blocks;
 }

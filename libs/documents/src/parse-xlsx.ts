@@ -1,11 +1,11 @@
-import { type Block } from './block';
+import { type Block, type OnReading } from './block';
 import { builtInFormat, formatOf, formattedText, type NumberFormat, numberText } from './excel-number';
 import { mainPart, relationId, relationsOf } from './office-relations';
 import { type Merge, Sheets } from './sheet';
 import { sheetComments } from './sheet-comments';
 import { drawingBlocks } from './sheet-drawings';
 import { wholeNumber } from './whole-number';
-import { descendants, elementAt, parseXml, childElements, scanXml } from './xml-tree';
+import { descendants, elementAt, parseXml, childElements, scanXml, type XmlListener } from './xml-tree';
 import { Archive, isOther } from './zip';
 
 interface Workbook {
@@ -23,7 +23,7 @@ const lastRow = 1_048_576;
  * below its cells. Formulas show their cached value, without one the formula. Cells are kept in a sparse map, so a cell
  * at the far end of a sheet costs no more than any other.
  */
-export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
+export async function parseXlsx(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'Excel workbook (.xlsx)' });
   const part = await mainPart(archive, 'xl/workbook.xml');
   const relations = await relationsOf(archive, part);
@@ -42,12 +42,14 @@ export async function parseXlsx(bytes: Buffer): Promise<Block[]> {
     from1904: /^(?:1|true)$/.test(elementAt(tree, 'workbookPr')?.attributes.date1904 ?? ''),
   };
   const sheets = new Sheets();
-  for (const sheet of childElements(elementAt(tree, 'sheets'), 'sheet')) {
+  const listed = childElements(elementAt(tree, 'sheets'), 'sheet');
+  for (const [index, sheet] of listed.entries()) {
     const relation = relations.find(({ id }) => id === relationId(sheet));
     // Chart sheets have tabs as well.
     if (!relation || !/^(?:work|chart)sheet$/.test(relation.type)) continue;
     sheets.startSheet(sheet.attributes.name ?? '');
-    if (relation.type === 'worksheet') readSheet(await archive.read(relation.target), workbook, sheets);
+    const onPart = (part: number) => onReading?.((index + part) / listed.length);
+    if (relation.type === 'worksheet') readSheet(await archive.read(relation.target), workbook, sheets, onPart);
     const related = await relationsOf(archive, relation.target);
     sheets.addBlocks(await drawingBlocks(archive, related));
     sheets.addBlocks(await sheetComments(archive, related, relations));
@@ -119,7 +121,7 @@ interface Cell {
   formula: string[];
 }
 
-function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets): void {
+function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets, onReading: OnReading): void {
   let row = new Map<number, string>();
   let column = 0;
   let cell: Cell | undefined;
@@ -127,7 +129,7 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets): void {
   let inFormula = false;
   let number = 0;
   const inline = new TextRuns();
-  scanXml(bytes, {
+  const listener: XmlListener = {
     open(name, { r, t, s, ref }) {
       if (name === 'row') {
         row = new Map();
@@ -157,7 +159,8 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets): void {
         cell = undefined;
       } else if (cell) inline.close(name);
     },
-  });
+  };
+  scanXml(bytes, listener, onReading);
 }
 
 function columnOf(reference: string | undefined): number | undefined {

@@ -1,5 +1,5 @@
 import { hex as unicodeOf } from 'dingbat-to-unicode';
-import type { Block } from './block';
+import type { Block, OnReading } from './block';
 import { BlockWriter, type ListItem } from './block-writer';
 import { formulaText } from './office-formulas';
 import { drawingOf, shownAlternative } from './word-drawings';
@@ -67,8 +67,8 @@ export class WordReader {
   ) {}
 
   /** Returns the name of the root element. */
-  readPart(part: Buffer): string {
-    return scanTrees(part, bodyElements, (element) => this.readBlock(element));
+  readPart(part: Buffer, onReading?: OnReading): string {
+    return scanTrees(part, bodyElements, (element) => this.readBlock(element), onReading);
   }
 
   /** Notes as a numbered list. */

@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import { UnreadableDocument } from './block';
+import { type OnReading, UnreadableDocument } from './block';
 import { decodeText } from './decode-text';
 import { deepestNesting } from './limits';
 import { damaged } from './zip';
@@ -24,7 +24,7 @@ const pieceLength = 65_536;
  * Streaming XML scanner (SAX). Throws UnreadableDocument when the XML declares entities, is nested deeper than
  * `deepestNesting` or is not well-formed. Entities are never expanded or fetched.
  */
-export function scanXml(bytes: Buffer, listener: XmlListener): void {
+export function scanXml(bytes: Buffer, listener: XmlListener, onReading?: OnReading): void {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let depth = 0;
   parser.on('doctype', (doctype) => {
@@ -53,15 +53,17 @@ export function scanXml(bytes: Buffer, listener: XmlListener): void {
   });
 
   const source = decodeXml(bytes);
-  for (let start = 0; start < source.length; start += pieceLength)
+  for (let start = 0; start < source.length; start += pieceLength) {
     parser.write(source.slice(start, start + pieceLength));
+    onReading?.(Math.min(1, (start + pieceLength) / source.length));
+  }
   parser.close();
 }
 
-export function parseXml(bytes: Buffer): XmlElement {
+export function parseXml(bytes: Buffer, onReading?: OnReading): XmlElement {
   const top: XmlElement = { name: '', attributes: {}, children: [] };
   const open = [top];
-  scanXml(bytes, {
+  const listener: XmlListener = {
     open(name, attributes) {
       const element = { name, attributes, children: [] };
       open.at(-1)!.children.push(element);
@@ -69,7 +71,8 @@ export function parseXml(bytes: Buffer): XmlElement {
     },
     text: (text) => void open.at(-1)!.children.push(text),
     close: () => void open.pop(),
-  });
+  };
+  scanXml(bytes, listener, onReading);
   return childElements(top)[0]!;
 }
 
@@ -78,10 +81,15 @@ export function parseXml(bytes: Buffer): XmlElement {
  * Elements around them are passed over; elements of these names inside of another belong to its tree.
  * Returns the name of the root element.
  */
-export function scanTrees(bytes: Buffer, names: ReadonlySet<string>, read: (tree: XmlElement) => void): string {
+export function scanTrees(
+  bytes: Buffer,
+  names: ReadonlySet<string>,
+  read: (tree: XmlElement) => void,
+  onReading?: OnReading,
+): string {
   const open: XmlElement[] = [];
   let root: string | undefined;
-  scanXml(bytes, {
+  const listener: XmlListener = {
     open(name, attributes) {
       root ??= name;
       if (open.length === 0 && !names.has(name)) return;
@@ -94,7 +102,8 @@ export function scanTrees(bytes: Buffer, names: ReadonlySet<string>, read: (tree
       const closed = open.pop();
       if (closed && open.length === 0) read(closed);
     },
-  });
+  };
+  scanXml(bytes, listener, onReading);
   return root ?? '';
 }
 

@@ -8,6 +8,7 @@ import { AdminModule } from '../../../admin/src/admin.module';
 import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { TablesModule } from '../../../tables/src/tables.module';
+import { waitFor } from '@parley/testing/wait-for';
 import { runCommand } from '../program';
 
 let later: EmbeddingServer;
@@ -125,6 +126,43 @@ it('shows how many files and tables wait for the words of this version, until no
   expect(status).toBe(0);
   expect(output.split('\n').at(0)).toBe('1 files and 0 tables left');
   expect(await api!.sql('SELECT lexicon FROM files.indexed_content')).toEqual([{ lexicon: 2 }]);
+});
+
+it('lists files that an older reader has read or refused, and reads them anew until none is left', async () => {
+  await start({});
+  await api!.sql("UPDATE files.file SET blob_version = 'v1', size = 1");
+  await api!.sql(
+    `INSERT INTO files.file SELECT (jsonb_populate_record(file, jsonb_build_object('id', 'file_b', 'key', 'b.pdf',
+       'content_type', 'application/pdf', 'status', 'indexing_failed', 'failed_status_reason', 'No.', 'active_version', null))).*
+     FROM files.file`,
+  );
+  const listed = await run('reindex', '--older-readers', '--list');
+  const ofOther = await run('reindex', '--older-readers', '--format', 'docx', '--bot', randomUUID());
+  const reading = run('reindex', '--older-readers');
+  await waitFor(
+    () => api!.sql("SELECT 1 FROM files.file WHERE status = 'indexing_pending'"),
+    ({ length }) => length === 2,
+  );
+  await api!.sql("UPDATE files.file SET status = 'indexing_completed', reader_format = 'PDF', reader_version = 1000");
+
+  const { status, output } = await reading;
+
+  const lines = '      1  plain text\n      1  PDF, refused: No.\n';
+  expect(listed).toEqual({ status: 0, output: `${lines}They are read anew without --list.\n` });
+  expect(ofOther.output).toBe(
+    '0 read and 0 refused files left, 0 being read\n\nNo file was read or refused by an older reader.\n',
+  );
+  expect(status).toBe(0);
+  expect(output.startsWith(`${lines}1 read and 1 refused files left, 0 being read\n`)).toBe(true);
+  expect(output).toMatch(/0 being read\n\nNo file was read or refused by an older reader\.\n$/);
+  expect(await run('reindex', '--format', 'PDF')).toEqual({
+    status: 2,
+    output: expect.stringContaining('error: --list, --format and --bot belong to --older-readers\n'),
+  });
+  expect(await run('reindex', '--older-readers', '--format', 'papyrus')).toEqual({
+    status: 1,
+    output: expect.stringContaining('"papyrus" is no format'),
+  });
 });
 
 it('drops the vectors of former models', async () => {

@@ -1,17 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { files } from '@parley/contracts/files';
+import type { OlderFiles } from '@parley/contracts/reindex';
 import type { RowKey } from '@parley/contracts/tables/reindex';
 import { tables } from '@parley/contracts/tables/tables';
+import { possibleBot } from '../bot-id';
 import { CommandFailed, type Output, printResult } from '../output';
 import { Operator } from '../operator';
 
 const maxPauseMs = 60_000;
 const progressMs = 1_000;
+/** A look at the progress reads all files: the pause is this many times as long. */
+const pausePerLook = 5;
 
 interface ReindexOptions {
   dropOld?: boolean;
   words?: boolean;
+  olderReaders?: boolean;
+  list?: boolean;
+  format?: string;
+  bot?: string;
   /** A bot id, or true for all bots. */
   tables?: string | true;
 }
@@ -27,11 +35,24 @@ export function addReindexCommand(program: Command, output: Output): void {
         'tables',
       ]),
     )
+    .addOption(
+      new Option(
+        '--older-readers',
+        'read files anew that the reader of an older version has read or refused; they are listed first',
+      ).conflicts(['dropOld', 'words', 'tables']),
+    )
+    .option('--list', 'with --older-readers: list the files only')
+    .option('--format <format>', 'with --older-readers: files of one format, such as PDF or docx')
+    .option('--bot <bot id>', 'with --older-readers: files of one bot')
     .option('--tables [bot id]', 'index the rows of searchable tables again, of all bots or of one')
-    .action(async ({ dropOld, words, tables: bot }: ReindexOptions) => {
+    .action(async ({ dropOld, words, olderReaders, tables: bot, ...which }: ReindexOptions, command: Command) => {
+      if (!olderReaders && Object.keys(which).length > 0) {
+        command.error('error: --list, --format and --bot belong to --older-readers');
+      }
       const operator = Operator.find();
       if (dropOld) printResult(output, await dropFormerModels(operator));
       else if (words) printResult(output, await rebuildWords(operator, output));
+      else if (olderReaders) printResult(output, await readOlderFiles(operator, output, which));
       else if (bot) printResult(output, await reindexTables(operator, output, bot === true ? undefined : bot));
       else printResult(output, await reindexFiles(operator, output));
     });
@@ -79,6 +100,31 @@ async function rebuildWords(operator: Operator, output: Output): Promise<string>
     if (ofFiles.left + ofTables.left === 0) return '\nFiles and rows are found by the words of this version.';
     await sleep(progressMs);
   }
+}
+
+/** The files service does the work, also without this command, which waits until it is done. */
+async function readOlderFiles(
+  operator: Operator,
+  output: Output,
+  { list, format, bot }: Pick<ReindexOptions, 'list' | 'format' | 'bot'>,
+): Promise<string> {
+  const which = { format, botId: bot === undefined ? undefined : possibleBot(bot) };
+  const { groups } = await operator.call(files.reindex.listOlder, which);
+  if (groups.length > 0) output.err(`${groups.map(groupLine).join('\n')}\n`);
+  if (list) return groups.length > 0 ? 'They are read anew without --list.' : noneLeft;
+  for (;;) {
+    const asked = performance.now();
+    const { left, refused, reading } = await operator.call(files.reindex.readOlder, which);
+    printProgress(output, `${left} read and ${refused} refused files left, ${reading} being read`);
+    if (left + refused + reading === 0) return `\n${noneLeft}`;
+    await sleep(Math.max(progressMs, pausePerLook * (performance.now() - asked)));
+  }
+}
+
+const noneLeft = 'No file was read or refused by an older reader.';
+
+function groupLine({ format, reason, files: count }: OlderFiles): string {
+  return `${String(count).padStart(7)}  ${format}${reason === undefined ? '' : `, refused: ${reason}`}`;
 }
 
 async function dropFormerModels(operator: Operator): Promise<string> {

@@ -1,4 +1,5 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
+import { progressText } from '@parley/contracts/progress-text';
 import { Status } from '../parts/status';
 import type { ShownFile } from './queries';
 
@@ -10,7 +11,7 @@ export function FileStatus({ file: { status, indexing, failedStatusReason } }: {
         <Status value={status} />
         {indexing && (
           <Text size="sm" c="dimmed">
-            {indexing.stage}
+            {progressText(indexing)}
           </Text>
         )}
       </Group>

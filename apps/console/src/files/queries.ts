@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Client, File } from '@botpress/client';
+import type { ShownProgress } from '@parley/contracts/progress-text';
 import { type KeptRun, lastRunKey, parseQuestions, questionsKey } from '@parley/contracts/search-evaluation';
 import { apiErrorOf } from '../api/api-error';
 import { clientOf } from '../api/client';
@@ -8,7 +9,7 @@ import { safeUrl } from '../parts/safe-url';
 
 /** Fields that Parley adds to a file. */
 export type ShownFile = File & {
-  indexing?: { stage: string; percentage: number; attempts: number; lastError?: string };
+  indexing?: ShownProgress & { attempts: number; lastError?: string };
 };
 
 /** With the field that Parley adds: see docs/search.md. */

@@ -1,5 +1,6 @@
 import { Code, Stack, Table } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { progressText } from '@parley/contracts/progress-text';
 import { ActionButton } from '../parts/change-buttons';
 import { Empty } from '../parts/empty';
 import { Loaded } from '../parts/loaded';
@@ -67,16 +68,14 @@ function Stuck() {
           if (files.length === 0) return <Empty title="No file waits for longer than ten minutes" />;
           return (
             <Rows label="Stuck files" columns={['File', 'Bot', 'Waits for', 'Stage', 'Attempts', 'Last error']}>
-              {files.map(({ fileId, key, botId, ageSeconds, stage, percentage, attempts, lastError }) => (
+              {files.map(({ fileId, key, botId, ageSeconds, attempts, lastError, ...progress }) => (
                 <Table.Tr key={fileId}>
                   <Table.Td>{key}</Table.Td>
                   <Table.Td>
                     <Code>{botId}</Code>
                   </Table.Td>
                   <Table.Td>{Math.round(ageSeconds / 60)} min</Table.Td>
-                  <Table.Td>
-                    {stage}, {percentage} %
-                  </Table.Td>
+                  <Table.Td>{progressText(progress)}</Table.Td>
                   <Table.Td>{attempts}</Table.Td>
                   <Table.Td>{lastError}</Table.Td>
                 </Table.Tr>

@@ -4,6 +4,7 @@ import { request } from '../api/request';
 export type Run = AsyncGenerator<string, string>;
 
 const maxPauseMs = 60_000;
+const lookMs = 2_000;
 
 interface CorrectedStorage {
   botId: string;
@@ -52,6 +53,16 @@ export async function* fillNextModel(): Run {
       return `The index of ${model} is complete: ${total} files, ${refused} passages refused. Set EMBEDDINGS_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY to the values of their NEXT_ variables, remove those, and restart Parley.`;
     yield `${model}: ${total - left} of ${total} files${problem ? `. ${problem}` : ''}`;
     if (pauseMs) await pause(Math.min(pauseMs, maxPauseMs));
+  }
+}
+
+export async function* readOlderFiles(): Run {
+  const path = '/operator/files/reindex/older-readers';
+  for (;;) {
+    const { left, refused, reading } = await post<{ left: number; refused: number; reading: number }>(path, {});
+    if (left + refused + reading === 0) return 'All files are read by the readers of this version.';
+    yield `${left} read and ${refused} refused files left, ${reading} being read`;
+    await pause(lookMs);
   }
 }
 

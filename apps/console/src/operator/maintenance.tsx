@@ -4,7 +4,14 @@ import { useEffect, useRef, useState } from 'react';
 import { ConfirmButton } from '../parts/change-buttons';
 import { Failure } from '../parts/failure';
 import { Section } from '../parts/section';
-import { dropFormerModels, fillNextModel, indexTableRows, recountStorage, type Run } from './maintenance-runs';
+import {
+  dropFormerModels,
+  fillNextModel,
+  indexTableRows,
+  readOlderFiles,
+  recountStorage,
+  type Run,
+} from './maintenance-runs';
 
 const runs = [
   {
@@ -18,6 +25,13 @@ const runs = [
     about: 'Fills the index of the next embedding model (NEXT_EMBEDDINGS_URL). Search uses the current one meanwhile.',
     label: 'Fill the index',
     start: fillNextModel,
+  },
+  {
+    title: 'Files of older readers',
+    about:
+      'Reads files anew that the reader of an older version has read or refused. Search finds them as before meanwhile.',
+    label: 'Read them anew',
+    start: readOlderFiles,
   },
   {
     title: 'Rows of tables',

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { ShownProgress } from '@parley/contracts/progress-text';
 import { pathOf, queryOf, request } from '../api/request';
 import type { Delivery } from '../events/queries';
 
@@ -131,12 +132,10 @@ export interface FailedFile {
   failedAt: string;
 }
 
-export interface StuckFile {
+export interface StuckFile extends ShownProgress {
   fileId: string;
   key: string;
   botId: string;
-  stage: string;
-  percentage: number;
   attempts: number;
   lastError?: string;
   ageSeconds: number;

@@ -8,7 +8,7 @@ import type { SupervisedChild } from '@parley/child-processes/supervised-child';
 import { ProcessorTimer } from '@parley/child-processes/processor-timer';
 import { WorkTimer } from '@parley/child-processes/work-timer';
 import type { Adviser } from '@parley/documents/adviser';
-import { UnreadableDocument } from '@parley/documents/block';
+import { type OnReading, UnreadableDocument } from '@parley/documents/block';
 import { drawingProcessorMs, readingProcessorMs } from '@parley/documents/limits';
 import type { ChildMessage, Batch, ParentMessage, AdviceRequest, ReadingTask } from './document.child';
 import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
@@ -26,6 +26,19 @@ const backstopFactor = 10;
 export interface ReaderLimits {
   readers: number;
   residentMb: number;
+}
+
+export interface ReadingWatch {
+  /** Called with the name of the format before anything is parsed. */
+  onFormat?: (format: string) => void;
+  /** Called with the fraction that is read, from 0 to 1, before the first batch. */
+  onReading?: OnReading;
+}
+
+interface ReadingOptions extends ReadingWatch {
+  /** Replies to the requests that the task's advice allows. */
+  adviser?: Adviser;
+  processorMs?: number;
 }
 
 export function readerLimits(memoryBytes: number): ReaderLimits {
@@ -60,15 +73,14 @@ export class DocumentReaderService implements OnApplicationShutdown {
    * reason that the file's owner can act on, ReaderDied, ReaderFailed, ReaderStarved, or an error of the content or of the
    * adviser. An abort, or leaving the loop over the batches, kills the child.
    * @param content `task.sizeBytes` bytes
-   * @param adviser replies to the requests that the task's advice allows
    */
   read(
     task: ReadingTask,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-    { adviser, processorMs = readingProcessorMs(task.sizeBytes) }: { adviser?: Adviser; processorMs?: number } = {},
+    { adviser, processorMs = readingProcessorMs(task.sizeBytes), ...watch }: ReadingOptions = {},
   ): ReadableStream<Batch> {
-    const reading = new Reading(this.pool, adviser, processorMs, this.limits.residentMb);
+    const reading = new Reading(this.pool, adviser, processorMs, this.limits.residentMb, watch);
     return new ReadableStream<Batch>(
       {
         start: (controller) => reading.start(task, content, signal, controller),
@@ -102,6 +114,7 @@ class Reading {
     private readonly adviser: Adviser | undefined,
     private readonly processorMs: number,
     private readonly residentMb: number,
+    private readonly watch: ReadingWatch,
   ) {
     const usedMs = async () => this.child?.processorMs();
     this.processor = new ProcessorTimer(usedMs, processorMs, () => this.fail(this.processorProblem()));
@@ -150,6 +163,10 @@ class Reading {
       this.fail(new ReaderFailed(message.surprised));
     } else if ('failed' in message) {
       this.fail(new Error(message.failed));
+    } else if ('format' in message) {
+      this.watch.onFormat?.(message.format);
+    } else if ('reading' in message) {
+      this.watch.onReading?.(message.reading);
     } else if ('method' in message) {
       void this.reply(message);
     } else {

@@ -58,6 +58,28 @@ it('yields the chunks in batches, in order, with the progress', async () => {
   expect(parts.at(-1)).toBe(1);
 });
 
+it('tells the format, and how far a document is read that has no block before', async () => {
+  const items = [1, 2, 3, 4].map(
+    (n) => `<item id="${n}" href="${n}.html" media-type="text/html"/><itemref idref="${n}"/>`,
+  );
+  const book = zipOfTexts({
+    'META-INF/container.xml': '<container><rootfile full-path="a.opf"/></container>',
+    'a.opf': `<package><manifest>${items.join('')}</manifest><spine>${items.join('')}</spine></package>`,
+    ...Object.fromEntries([1, 2, 3, 4].map((n) => [`${n}.html`, `<p>${sentence}</p>`])),
+  });
+  const { task, content } = document(book, 'application/epub+zip');
+  const watched: unknown[] = [];
+
+  for await (const { chunks } of reader.read(task, content(), never, {
+    onFormat: (format) => watched.push(format),
+    onReading: (part) => watched.push(part),
+  })) {
+    watched.push(chunks.length > 0);
+  }
+
+  expect(watched).toEqual(['EPUB', 0.25, 0.5, 0.75, true]);
+});
+
 it('reports the problem of an unreadable document', async () => {
   await expect(readAll(document(' '))).rejects.toThrow(UnreadableDocument);
 });

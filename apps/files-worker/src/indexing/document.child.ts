@@ -1,6 +1,6 @@
 import { ChildData, endWithParent, isMemoryError } from '@parley/child-processes/in-child';
 import type { Advice, Adviser } from '@parley/documents/adviser';
-import { type Block, type Source, UnreadableDocument } from '@parley/documents/block';
+import { type Block, type OnReading, type Source, UnreadableDocument } from '@parley/documents/block';
 import { chooseFormat } from '@parley/documents/choose-format';
 import type { Format } from '@parley/documents/formats';
 import { labelledBlocks } from '@parley/documents/labelled-blocks';
@@ -37,6 +37,8 @@ export type ChildMessage =
   | 'started'
   | 'ended'
   | Batch
+  | { format: string }
+  | { reading: number }
   | AdviceRequest
   | { unreadable: string }
   | { outOfMemory: true }
@@ -46,6 +48,8 @@ export type ChildMessage =
 export type ParentMessage = { read: ReadingTask } | 'more' | { reply: unknown };
 
 const chunksInBatch = 32;
+/** Fraction of a document between two messages about how far it is read. */
+const reportedStep = 0.01;
 /** Characters of a message about a failure: names in documents have any length. */
 const longestReason = 1_000;
 
@@ -70,7 +74,9 @@ async function main(): Promise<void> {
       const { contentType, key } = task;
       const chosen = await chooseFormat({ bytes, contentType, key });
       format = chosen;
-      for await (const batch of batches(bytes, task, chosen, parent.adviser)) {
+      parent.send({ format: chosen.name });
+      const source = { ...task, bytes, onReading: parent.reportReading() };
+      for await (const batch of batches(source, task, chosen, parent.adviser)) {
         await parent.batchRequested();
         parent.send(batch);
       }
@@ -114,6 +120,16 @@ class ParentConnection {
     process.send!(message, undefined, undefined, onSent);
   }
 
+  /** Tells the parent how far a parser is, in at most a hundred messages. */
+  reportReading(): OnReading {
+    let reported = 0;
+    return (part) => {
+      if (part - reported < reportedStep) return;
+      reported = part;
+      this.send({ reading: part });
+    };
+  }
+
   /** Backpressure: waits until the parent requests one more batch. */
   async batchRequested(): Promise<void> {
     if (this.requestedBatches === 0) await new Promise<void>((resolve) => (this.onBatchRequest = resolve));
@@ -139,9 +155,9 @@ class ParentConnection {
   }
 }
 
-async function* batches(bytes: Buffer, task: ReadingTask, format: Format, adviser: Adviser): AsyncGenerator<Batch> {
+async function* batches(document: Source, task: ReadingTask, format: Format, adviser: Adviser): AsyncGenerator<Batch> {
   let part = 0;
-  const source = { ...task, bytes, onProgress: (now: number) => (part = now) };
+  const source = { ...document, onProgress: (now: number) => (part = now) };
   let chunks: Chunk[] = [];
   for await (const chunk of allChunks(source, task, format, adviser)) {
     chunks.push(chunk);

@@ -60,7 +60,7 @@ export class IndexerService {
     let passagesWritten = 0;
     for await (const batch of oneAhead((left) => this.embedded(batches, file, lease, left))) {
       const { chunks, part } = batch;
-      await lease.advance({ stage: 'embedding' });
+      await lease.advance('embedding');
       await inSpan(stages.writing, async () => {
         if (source === 'content') await this.passages.upsertPassages(version, chunks);
         await this.points.writeActive(version, file.tags, batch);
@@ -68,9 +68,10 @@ export class IndexerService {
       if (next && !(await this.points.writeNext(next, version, file.tags, batch, lease.signal))) next = null;
       passagesWritten += chunks.length;
       this.countPassages(chunks.length);
-      await lease.advance({ stage: 'embedding', passagesWritten, part });
+      lease.noteIndexing(part, { passagesWritten });
     }
-    await lease.advance({ stage: 'written', passages: passagesWritten, part: 1 });
+    lease.noteIndexing(1, { passages: passagesWritten });
+    await lease.advance('written');
     return [this.points.activeModel, ...(next ? [next.model] : [])];
   }
 
@@ -84,8 +85,11 @@ export class IndexerService {
     let isFirst = true;
     const small = smallBatches(stepsInSpans(stages.chunking, batches), contextLevels(indexing));
     for await (const { before, after, ...batch } of withNeighbours(small)) {
-      if (isFirst) await lease.advance({ stage: 'parsed' });
-      isFirst = false;
+      if (isFirst) {
+        lease.noteIndexing(0);
+        await lease.advance('parsed');
+        isFirst = false;
+      }
       const texts = embeddedTexts(batch.chunks, before, after, indexing);
       const vectors = await inSpan(stages.embedding, () =>
         lease.whenFree(() => this.points.embed(texts, signal), signal),
@@ -105,7 +109,11 @@ export class IndexerService {
     const task = { sizeBytes: Number(file.size), contentType: file.content_type, key: file.key, ...limits(indexing) };
     const content = await inSpan(stages.reading, () => this.blobs.read(blobOf(file)));
     const { advice, adviser } = this.advisers.adviceFor(indexing, lease);
-    const batches = this.documents.read({ ...task, advice, asPlainText }, content, lease.signal, { adviser });
+    const batches = this.documents.read({ ...task, advice, asPlainText }, content, lease.signal, {
+      adviser,
+      onFormat: (format) => (lease.format = format),
+      onReading: (part) => lease.noteReading(part),
+    });
     const { summarization } = indexing;
     return summarization?.enable ? this.summarizer.withSummaries(batches, summarization, lease) : batches;
   }

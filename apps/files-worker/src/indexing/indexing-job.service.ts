@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { retryBackoffMs } from '@parley/background/retry-backoff';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { Database, type Transaction } from '@parley/persistence/database';
+import type { Reader } from '../../../files/src/store/file.entity';
 import { FilesRepository } from '../../../files/src/store/files.repository';
 import { IndexModelsRepository } from '../../../files/src/store/index-models.repository';
 import { JobsRepository, type LeasedJob } from '../../../files/src/store/jobs.repository';
@@ -18,6 +19,7 @@ import { FilesWorkerConfig } from '../config';
 import { IndexerService } from './indexer.service';
 import { JobLease } from './job-lease';
 import { UnreadableDocument } from '@parley/documents/block';
+import { noFormat, readerVersions } from '@parley/documents/reader-versions';
 import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 
 const maxLoggedReason = 120;
@@ -67,7 +69,7 @@ export class IndexingJobService implements OnModuleInit {
       const traceparent = job.traceparent ?? currentTraceparent();
       await continueTrace(traceparent, spanOf(job), () => this.index(job, lease));
     } catch (error) {
-      await this.settle(job, error, signal);
+      await this.settle(job, error, signal, lease.format);
     } finally {
       lease.stop();
     }
@@ -82,8 +84,9 @@ export class IndexingJobService implements OnModuleInit {
       );
     }
     const { models, warning } = await this.indexWithAnyReader(job, lease);
-    await lease.advance({ stage: 'switching' });
-    await this.end(job, (tx) => this.finish(tx, job.version, models, warning));
+    await lease.advance('switching');
+    const reader = readerOf(job, lease.format);
+    await this.end(job, (tx) => this.finish(tx, job.version, models, { warning, reader }));
   }
 
   /**
@@ -112,8 +115,13 @@ export class IndexingJobService implements OnModuleInit {
     }
   }
 
-  private async finish(tx: Transaction, version: ContentVersion, models: string[], warning?: string): Promise<void> {
-    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion, warning))) return;
+  private async finish(
+    tx: Transaction,
+    version: ContentVersion,
+    models: string[],
+    outcome: { warning?: string; reader?: Reader },
+  ): Promise<void> {
+    if (!(await this.files.finishIndexing(tx, version.fileId, version.contentVersion, outcome))) return;
     if (await this.models.markWhole(tx, version, models)) return;
     throw unavailable(
       'The active embedding model has changed: restart this worker with the configuration of the new model.',
@@ -121,14 +129,16 @@ export class IndexingJobService implements OnModuleInit {
   }
 
   /** Ends the job, or releases it for another attempt. Throws when the event should be redelivered. */
-  private async settle(job: LeasedJob, error: unknown, signal: AbortSignal): Promise<void> {
+  private async settle(job: LeasedJob, error: unknown, signal: AbortSignal, format?: string): Promise<void> {
     const { version, attempt } = job;
     const { logger } = this.platform;
     if (error instanceof LeaseLost) {
       await this.jobs.returnAttempt(version);
       return this.end(job);
     }
-    if (error instanceof UnreadableDocument || error instanceof ServerRefused) return this.fail(job, error.message);
+    if (error instanceof UnreadableDocument || error instanceof ServerRefused) {
+      return this.fail(job, error.message, format);
+    }
 
     const isOurs = signal.aborted || ours.some((kind) => error instanceof kind);
     const reason = publicReason(error);
@@ -136,7 +146,7 @@ export class IndexingJobService implements OnModuleInit {
     else logger.warn({ ...version, attempt, err: error }, 'an attempt to index a file failed');
     const attempts = isOurs ? 0 : await this.jobs.countAttempts(job);
     if (attempts && attempts >= this.config.indexingAttempts) {
-      return this.fail(job, outOfAttempts(attempts, reason));
+      return this.fail(job, outOfAttempts(attempts, reason), format);
     }
     if (signal.aborted) {
       await this.jobs.giveBackJob(job, reason);
@@ -149,12 +159,13 @@ export class IndexingJobService implements OnModuleInit {
     await this.jobs.postponeJob(job, { pauseMs, error: reason, counts: isOurs ? 'nothing' : 'attempt' });
   }
 
-  private fail(job: LeasedJob, reason: string): Promise<void> {
+  private fail(job: LeasedJob, reason: string, format: string | undefined): Promise<void> {
     const { version } = job;
     // The rest is advice, which is stored with the file.
     const logged = reason.slice(0, maxLoggedReason);
     this.platform.logger.warn({ ...version, reason: logged }, 'a file cannot be indexed');
-    return this.end(job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, reason));
+    const failure = { reason, reader: readerOf(job, format) };
+    return this.end(job, (tx) => this.files.failIndexing(tx, version.fileId, version.contentVersion, failure));
   }
 
   /**
@@ -168,6 +179,13 @@ export class IndexingJobService implements OnModuleInit {
       await this.work.add(tx, cleanupQueue, cleanupsOf(job.version));
     });
   }
+}
+
+/** Undefined for passages that were set. An attempt that did not come to the format counts for the former one. */
+function readerOf({ file, source }: LeasedJob, format: string | undefined): Reader | undefined {
+  if (source === 'passages') return undefined;
+  const name = format ?? file.reader_format ?? noFormat;
+  return { format: name, version: readerVersions[name] ?? 0 };
 }
 
 function spanOf({ version: { botId, fileId }, attempt }: LeasedJob): SpanStart {

@@ -27,7 +27,7 @@ async function outcomeOf(
     finishJob: () => Promise.resolve(true),
   };
   const files = {
-    failIndexing: (_tx: unknown, _fileId: string, _version: string, reason: string) =>
+    failIndexing: (_tx: unknown, _fileId: string, _version: string, { reason }: { reason: string }) =>
       Promise.resolve(void calls.push({ failed: reason })),
   };
   const service = new IndexingJobService(
@@ -40,7 +40,7 @@ async function outcomeOf(
     new FilesWorkerConfig(),
     { logger: createLogger('test', 'silent'), instance: 'worker' } as never,
   );
-  const job = { version, lease: 'lease', attempt: attempts, lastError, traceparent: null } as unknown as LeasedJob;
+  const job = { version, file: {}, lease: 'lease', attempt: attempts, lastError, traceparent: null } as LeasedJob;
   await service.run(job, stopping).catch((thrown: unknown) => calls.push({ thrown }));
   return calls;
 }

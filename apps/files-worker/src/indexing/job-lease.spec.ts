@@ -16,9 +16,16 @@ function setUp() {
     renewals.push(progress);
     return database.isAway ? Promise.reject(new Error('The database has gone.')) : Promise.resolve(!database.isLost);
   };
+  const isLeaseHeld = () => Promise.resolve(!database.isLost);
   const stopping = new AbortController();
   const platform = { logger: createLogger('test', 'silent') } as never;
-  const lease = new JobLease({ recordProgress } as never, { version } as never, platform, heartbeatMs, stopping.signal);
+  const lease = new JobLease(
+    { recordProgress, isLeaseHeld } as never,
+    { version } as never,
+    platform,
+    heartbeatMs,
+    stopping.signal,
+  );
   return { lease, renewals, database, stopping };
 }
 
@@ -36,16 +43,16 @@ afterEach(() => {
 
 it('throws LeaseLost at the next step when the lease is lost, so that nothing is written', async () => {
   const { lease, database } = opened;
-  await lease.advance({ stage: 'parsed' });
+  await lease.advance('parsed');
   database.isLost = true;
 
-  await expect(lease.advance({ stage: 'written' })).rejects.toEqual(expect.any(LeaseLost));
+  await expect(lease.advance('written')).rejects.toEqual(expect.any(LeaseLost));
   expect(lease.signal.reason).toEqual(expect.any(LeaseLost));
 });
 
 it('aborts the work at the heartbeat that finds the lease lost, and not for one that was missed', async () => {
   const { lease, renewals, database } = opened;
-  await lease.advance({ stage: 'written' });
+  await lease.advance('written');
   database.isAway = true;
   await jest.advanceTimersByTimeAsync(heartbeatMs);
   expect(lease.signal.aborted).toBe(false);
@@ -54,14 +61,50 @@ it('aborts the work at the heartbeat that finds the lease lost, and not for one 
   await jest.advanceTimersByTimeAsync(heartbeatMs);
 
   expect(lease.signal.reason).toEqual(expect.any(LeaseLost));
-  expect(renewals).toEqual(Array(3).fill({ stage: 'written' }));
+  expect(renewals).toEqual(Array(3).fill({ stage: 'written', part: 0 }));
+});
+
+it('records progress once a heartbeat, however many steps a stage has', async () => {
+  const { lease, renewals } = opened;
+  lease.noteIndexing(0);
+  await lease.advance('parsed');
+  for (let step = 1; step <= 100; step++) {
+    await lease.advance('embedding');
+    await jest.advanceTimersByTimeAsync(heartbeatMs / 100);
+    lease.noteIndexing(step / 200, { passagesWritten: step });
+  }
+
+  expect(renewals).toEqual([
+    { stage: 'parsed', part: 0 },
+    { stage: 'embedding', part: 0 },
+    { stage: 'embedding', passagesWritten: 99, part: 0.495, secondsLeft: 3 },
+  ]);
+});
+
+it('throws LeaseLost at a step without a change of stage when the lease is lost', async () => {
+  const { lease, database } = opened;
+  await lease.advance('embedding');
+  database.isLost = true;
+
+  await expect(lease.advance('embedding')).rejects.toEqual(expect.any(LeaseLost));
+});
+
+it('reports how far a document is read with the next heartbeat', async () => {
+  const { lease, renewals } = opened;
+  lease.noteReading(0);
+  await jest.advanceTimersByTimeAsync(1_000);
+  lease.noteReading(0.5);
+
+  await jest.advanceTimersByTimeAsync(heartbeatMs - 1_000);
+
+  expect(renewals).toEqual([{ stage: 'taken', part: 0.15, secondsLeft: 3 }]);
 });
 
 it('aborts the work when the process stops, and records no further step', async () => {
   const { lease, renewals, stopping } = opened;
   stopping.abort(new Error('stopping'));
 
-  await expect(lease.advance({ stage: 'written' })).rejects.toThrow('stopping');
+  await expect(lease.advance('written')).rejects.toThrow('stopping');
   expect(renewals).toEqual([]);
 });
 

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobProgress, JobsRepository, LeasedJob } from '../../../files/src/store/jobs.repository';
+import type { IndexingStage } from '@parley/contracts/indexing-work';
 import { ServerBusy } from '@parley/openai/server-errors';
 import { ModelsAway } from '@parley/service/models.client';
 import type { Platform } from '@parley/service/platform';
 import { LeaseLost } from '@parley/work-queue/queue';
+import { ProgressMeter } from './progress-meter';
 
 const maxPauseMs = 60_000;
 /** A restart of the models service ends within it. After it, others need the reader of the document. */
@@ -16,14 +18,18 @@ const awayMs = 30_000;
 export class JobLease {
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
-  private stage: JobProgress['stage'] = 'taken';
+  private readonly meter = new ProgressMeter();
+  private readonly progress: Omit<JobProgress, 'part' | 'secondsLeft'> = { stage: 'taken' };
+  private recordedAt = -Infinity;
   readonly signal: AbortSignal;
+  /** Format as which the content is read, once that is known. */
+  format?: string;
 
   constructor(
     private readonly jobs: JobsRepository,
     private readonly job: LeasedJob,
     private readonly platform: Platform,
-    heartbeatMs: number,
+    private readonly heartbeatMs: number,
     stopping: AbortSignal,
   ) {
     this.signal = AbortSignal.any([this.lost.signal, stopping]);
@@ -34,13 +40,28 @@ export class JobLease {
     return this.job.version.botId;
   }
 
-  /** Records progress. Throws LeaseLost when the lease is lost: nothing may be written then. */
-  async advance(progress: JobProgress): Promise<void> {
+  /**
+   * Before a write: throws LeaseLost when the lease is lost, and nothing may be written. Records the progress with a new
+   * stage, and otherwise once a heartbeat: in between it only reads.
+   */
+  async advance(stage: IndexingStage): Promise<void> {
     this.signal.throwIfAborted();
-    this.stage = progress.stage;
-    if (await this.jobs.recordProgress(this.job, progress)) return;
+    const isDue = stage !== this.progress.stage || performance.now() - this.recordedAt >= this.heartbeatMs;
+    this.progress.stage = stage;
+    if (await (isDue ? this.record() : this.jobs.isLeaseHeld(this.job))) return;
     this.lose();
     this.signal.throwIfAborted();
+  }
+
+  /** Recorded with the next heartbeat or stage. */
+  noteReading(part: number): void {
+    this.meter.read(part);
+  }
+
+  /** Recorded with the next heartbeat or stage. */
+  noteIndexing(part: number, counts: Pick<JobProgress, 'passages' | 'passagesWritten'> = {}): void {
+    this.meter.index(part);
+    Object.assign(this.progress, counts);
   }
 
   /**
@@ -67,13 +88,21 @@ export class JobLease {
   }
 
   private renew(): void {
-    this.jobs.recordProgress(this.job, { stage: this.stage }).then(
+    this.record().then(
       (alive) => {
         if (!alive) this.lose();
       },
       // A short database outage costs one heartbeat, not the job.
       (error: unknown) => this.platform.logger.warn({ err: error, ...this.job.version }, 'a heartbeat was missed'),
     );
+  }
+
+  private async record(): Promise<boolean> {
+    const at = performance.now();
+    const { part, secondsLeft } = this.meter;
+    if (!(await this.jobs.recordProgress(this.job, { ...this.progress, part, secondsLeft }))) return false;
+    this.recordedAt = at;
+    return true;
   }
 
   private lose(): void {

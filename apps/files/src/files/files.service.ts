@@ -22,6 +22,7 @@ import { type FileEntity, type FileWithJob, toFile } from '../store/file.entity'
 import { fileScopeOf } from '../store/file-scope';
 import { FileTagsRepository } from '../store/file-tags.repository';
 import { FilesRepository } from '../store/files.repository';
+import { JobsRepository } from '../store/jobs.repository';
 import { WorkQueue } from '@parley/work-queue/work-queue.service';
 import { cleanupQueue, cleanupsOf, retagQueue } from '../store/cleanup-queue';
 import { ContentUrlsService } from '../content/content-urls.service';
@@ -45,6 +46,7 @@ export class FilesService {
     private readonly declarations: DeclarationsService,
     private readonly urls: ContentUrlsService,
     private readonly indexing: IndexingWorkService,
+    private readonly jobs: JobsRepository,
   ) {}
 
   async upsert(caller: BotCaller, input: UpsertFile): Promise<UpsertedFile> {
@@ -65,7 +67,12 @@ export class FilesService {
   }
 
   async get(caller: BotCaller, { id }: FileId): Promise<FileReply> {
-    return { file: this.toFile(await this.lookup.getReadable(fileScopeOf(caller), id)) };
+    const row = await this.lookup.getReadable(fileScopeOf(caller), id);
+    const file = this.toFile(row);
+    if (file.indexing?.stage === 'announced') {
+      file.indexing.placeInLine = await this.jobs.findPlaceInLine({ botId: row.bot_id, fileId: row.id });
+    }
+    return { file };
   }
 
   async list(caller: BotCaller, query: ListFiles): Promise<Files> {

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemCaller } from '@parley/contracts/caller';
+import { files as operations } from '@parley/contracts/files';
 import type { IndexingOptions } from '@parley/contracts/indexing-options';
 import { Database } from '@parley/persistence/database';
 import { JobsRepository } from '../store/jobs.repository';
@@ -46,6 +48,14 @@ async function botWithJobs(count: number): Promise<BotFiles> {
   const bot = new BotFiles(service);
   for (let number = 0; number < count; number += 1) await bot.upload(`file ${number}`, 'text', { index: true });
   return bot;
+}
+
+/** Makes the files of the bot as they are after an older version has indexed them. */
+async function makeOlder(bot: BotFiles): Promise<void> {
+  await sql.query(`UPDATE file SET status = 'indexing_completed', active_version = content_version WHERE bot_id = $1`, [
+    bot.id,
+  ]);
+  await sql.query('DELETE FROM indexing_job WHERE bot_id = $1', [bot.id]);
 }
 
 async function take(count: number, names: Map<string, string>): Promise<(string | undefined)[]> {
@@ -139,4 +149,29 @@ it('leaves a job whose pause is over to its own event, so that it uses up no oth
   expect(await jobs.claimNext('worker')).toBeUndefined();
   await sql.transaction((tx) => jobs.releaseStalledJobs(tx));
   expect(await jobs.claimNext('worker')).toMatchObject({ version: paused.version });
+});
+
+it('adds few files that are read anew to the queue, in turns of the bots, and more as these are taken', async () => {
+  const bots = [await botWithJobs(10), await botWithJobs(6)];
+  for (const bot of bots) await makeOlder(bot);
+  const names = new Map(bots.map(({ id }, n) => [id, `bot ${n}`]));
+  const waiting = async () =>
+    (
+      await sql.query<{ count: number }>(
+        'SELECT count(*)::int AS count FROM indexing_job WHERE lease IS NULL GROUP BY bot_id ORDER BY 1',
+      )
+    ).map(({ count }) => count);
+
+  const progress = await service.call(operations.reindex.readOlder, systemCaller('test'), {});
+  await waitFor(waiting, (counts) => counts.reduce((sum, count) => sum + count, 0) === 8);
+  const atFirst = await waiting();
+  const fresh = new BotFiles(service);
+  names.set(fresh.id, 'fresh');
+  await fresh.upload('new', 'text', { index: true });
+  const taken = await take(8, names);
+  await waitFor(waiting, (counts) => counts.reduce((sum, count) => sum + count, 0) >= 7);
+
+  expect(progress).toEqual({ left: 16, refused: 0, reading: 0 });
+  expect(atFirst).toEqual([4, 4]);
+  expect(taken.slice(0, 3)).toContain('fresh new');
 });

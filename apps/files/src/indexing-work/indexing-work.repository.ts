@@ -6,7 +6,7 @@ import type {
   ListStuckFiles,
   StuckFile,
 } from '@parley/contracts/indexing-work';
-import type { FileEntity } from '../store/file.entity';
+import { type FileEntity, progressOf } from '../store/file.entity';
 import type { IndexingJobEntity } from '../store/indexing-job.entity';
 import { Database } from '@parley/persistence/database';
 import { Keyset, pageSize } from '@parley/persistence/keyset';
@@ -114,10 +114,7 @@ function toStuckFile(row: JobRow): StuckFile {
     fileId: row.file_id,
     key: row.key,
     botId: row.bot_id,
-    stage: row.stage,
-    percentage: Math.floor(row.part * 100),
-    attempts: row.attempts,
-    lastError: row.last_error ?? undefined,
+    ...progressOf(row),
     ageSeconds: row.age_seconds,
   };
 }

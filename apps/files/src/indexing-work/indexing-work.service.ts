@@ -62,6 +62,14 @@ export class IndexingWorkService {
     });
   }
 
+  /** Reads the content of a file anew, unless it was replaced, deleted or read meanwhile. */
+  async readAnew(fileId: string, isOlder: (file: FileEntity) => boolean): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const file = await this.files.findFileForUpdate(tx, fileId);
+      if (file && !file.are_passages_set && isOlder(file)) await this.retryFile(tx, file);
+    });
+  }
+
   /** Returns the reason for which the file is not indexed again. */
   private async retryFile(tx: Transaction, file: FileEntity | undefined): Promise<string | undefined> {
     if (!file || isExpired(file)) return 'File not found.';

@@ -105,8 +105,13 @@ describe('a file that is being indexed', () => {
     const atFirst = await bot.get(id);
     heldAtFirst.release();
     await heldAtLast.reached;
+    const percentages: number[] = [];
     const atLast = await waitFor(
-      async () => (await bot.list()).files[0]!,
+      async () => {
+        const [file] = (await bot.list()).files;
+        percentages.push(file!.indexing!.percentage);
+        return file!;
+      },
       ({ indexing }) => indexing?.stage === 'embedding' && indexing.percentage > 0,
     );
     heldAtLast.release();
@@ -116,10 +121,37 @@ describe('a file that is being indexed', () => {
       status: 'indexing_pending',
       indexing: { stage: 'parsed', percentage: 0, attempts: 1 },
     });
-    expect(atLast.indexing).toEqual({ stage: 'embedding', percentage: expect.any(Number), attempts: 1 });
+    expect(atLast.indexing).toEqual({
+      stage: 'embedding',
+      percentage: expect.any(Number),
+      secondsLeft: expect.any(Number),
+      attempts: 1,
+    });
+    expect(percentages).toEqual(percentages.toSorted((a, b) => a - b));
     expect(atLast.indexing!.percentage).toBeLessThan(100);
     expect(settled.status).toBe('indexing_completed');
     expect(settled.indexing).toBeUndefined();
+  });
+
+  it('shows its place in line while it waits behind other files of its bot', async () => {
+    const bot = newBot();
+    const markers = Array.from({ length: 6 }, newMarker);
+    const held = markers.map((marker) => embeddings.hold(marker));
+    const uploaded: { id: string }[] = [];
+    for (const [n, marker] of markers.entries()) uploaded.push(await bot.upload(`${n}.txt`, marker, index));
+
+    const waiting = await waitFor(
+      async () => {
+        const all = await Promise.all(uploaded.map(({ id }) => bot.get(id)));
+        return all.filter(({ indexing }) => indexing?.stage === 'announced');
+      },
+      (files) => files.length > 0 && files.length < uploaded.length,
+    );
+    held.forEach(({ release }) => release());
+    for (const { id } of uploaded) await bot.settled(id);
+
+    expect(waiting.map(({ indexing }) => indexing!.placeInLine)).toEqual(waiting.map((_, place) => place + 1));
+    expect(waiting.every(({ indexing }) => indexing!.secondsLeft === undefined)).toBe(true);
   });
 
   it('shows why the previous attempt of a file failed, until it succeeds', async () => {

@@ -481,3 +481,132 @@ describe('the points of a former model', () => {
     await expect(restart(before)).rejects.toThrow('1 indexed files have no vectors of it');
   });
 });
+
+describe('files of older readers', () => {
+  /** As an older version left them. */
+  const makeOlder = (...ids: string[]) =>
+    rows('UPDATE file SET reader_format = NULL, reader_version = NULL WHERE id = ANY ($1)', ids);
+  const refusedBefore = async (id: string) => {
+    await makeOlder(id);
+    await rows(
+      `UPDATE file SET status = 'indexing_failed', failed_status_reason = 'Not readable.', active_version = NULL WHERE id = $1`,
+      id,
+    );
+  };
+  const readersOf = (bot: BotFiles) =>
+    rows<{ key: string; reader_format: string; reader_version: number | null }>(
+      'SELECT key, reader_format, reader_version FROM file WHERE bot_id = $1 ORDER BY key',
+      bot.id,
+    );
+  const versionsOf = async (bot: BotFiles) =>
+    Object.fromEntries(
+      (
+        await rows<{ key: string; content_version: string }>(
+          'SELECT key, content_version FROM file WHERE bot_id = $1',
+          bot.id,
+        )
+      ).map(({ key, content_version }) => [key, content_version]),
+    );
+  const list = (input = {}) => service!.call(files.reindex.listOlder, systemCaller('test'), input);
+  const readAnew = (input = {}) => service!.call(files.reindex.readOlder, systemCaller('test'), input);
+  const isDone = ({ left, refused, reading }: { left: number; refused: number; reading: number }) =>
+    left + refused + reading === 0;
+
+  it('reads them anew, also refused ones, while their passages stay searchable, and no others', async () => {
+    await restart(before);
+    const bot = newBot();
+    const ids: Record<string, string> = {};
+    for (const key of ['a.txt', 'b.md', 'c.txt', 'd.csv']) {
+      ids[key] = (await upload(bot, key, `${key[0]}word of the harbour, and more words`)).id;
+    }
+    const blank = await bot.upload('e.txt', ' ', { index: true });
+    await bot.settled(blank.id);
+    const set = await upload(bot, 'f.txt', 'first');
+    await bot.ask(files.setPassages, { id: set.id, passages: [{ content: 'fword of the harbour' }] });
+    await bot.settled(set.id);
+    const readersAtFirst = await readersOf(bot);
+    await makeOlder(ids['a.txt']!, ids['b.md']!, blank.id, set.id);
+    await refusedBefore(ids['d.csv']!);
+    const versions = await versionsOf(bot);
+    const listed = await list();
+
+    const held = [former.hold('aword'), former.hold('bword')];
+    const progress = await readAnew();
+    await Promise.all(held.map(({ reached }) => reached));
+    const meanwhile = (await found(bot, 'harbour')).join();
+    const progressMeanwhile = await readAnew();
+    held.forEach(({ release }) => release());
+    await waitFor(readAnew, isDone, 30_000);
+    const afterwards = (await found(bot, 'harbour')).join();
+
+    for (const text of [meanwhile, afterwards]) expect(text).toMatch(/(?=.*aword)(?=.*bword)(?=.*cword)(?=.*fword)/);
+    expect(progressMeanwhile.reading).toBeGreaterThan(1);
+    expect(readersAtFirst).toEqual([
+      { key: 'a.txt', reader_format: 'plain text', reader_version: 1 },
+      { key: 'b.md', reader_format: 'Markdown', reader_version: 1 },
+      { key: 'c.txt', reader_format: 'plain text', reader_version: 1 },
+      { key: 'd.csv', reader_format: 'CSV', reader_version: 1 },
+      { key: 'e.txt', reader_format: 'plain text', reader_version: 1 },
+      { key: 'f.txt', reader_format: null, reader_version: null },
+    ]);
+    expect(listed.groups).toEqual([
+      { format: 'Markdown', files: 1 },
+      { format: 'plain text', files: 1 },
+      { format: 'CSV', reason: 'Not readable.', files: 1 },
+      { format: 'plain text', reason: expect.stringContaining('No text found'), files: 1 },
+    ]);
+    expect(progress).toEqual({ left: 2, refused: 2, reading: 0 });
+    expect(await readersOf(bot)).toEqual(readersAtFirst);
+    const after = await versionsOf(bot);
+    expect(Object.keys(after).filter((key) => after[key] !== versions[key])).toEqual([
+      'a.txt',
+      'b.md',
+      'd.csv',
+      'e.txt',
+    ]);
+    expect(await bot.get(ids['d.csv']!)).toMatchObject({ status: 'indexing_completed' });
+    expect(await bot.get(blank.id)).toMatchObject({ status: 'indexing_failed' });
+    expect(await list()).toEqual({ groups: [] });
+  });
+
+  it('reads those of one format or one bot alone, by the format that type and name say, and refuses others', async () => {
+    await restart(before);
+    const [bot, other] = [newBot(), newBot()];
+    for (const each of [bot, other]) {
+      for (const key of ['a.txt', 'b.csv']) await makeOlder((await upload(each, key, 'one, two')).id);
+    }
+
+    expect(await list({ format: 'csv', botId: bot.id })).toEqual({ groups: [{ format: 'CSV', files: 1 }] });
+    await waitFor(() => readAnew({ format: '.CSV', botId: bot.id }), isDone, 30_000);
+    const afterFirst = await list();
+    await waitFor(() => readAnew({ format: 'Plain Text' }), isDone, 30_000);
+
+    expect(afterFirst.groups).toEqual([
+      { format: 'plain text', files: 2 },
+      { format: 'CSV', files: 1 },
+    ]);
+    expect((await list()).groups).toEqual([{ format: 'CSV', files: 1 }]);
+    await expect(readAnew({ format: 'papyrus' })).rejects.toMatchObject({ type: 'InvalidPayload' });
+  });
+
+  it('goes on after a restart, with files whose reading had begun and those that were left', async () => {
+    await restart(before);
+    const bot = newBot();
+    for (let n = 0; n < 12; n++) await makeOlder((await upload(bot, `${n}.txt`, `number${n}`)).id);
+    const held = former.hold('number0');
+    await readAnew();
+    await held.reached;
+
+    const stopped = stop();
+    held.release();
+    await stopped;
+    await restart(before);
+
+    await waitFor(
+      () => rows('SELECT 1 FROM file WHERE reader_version IS DISTINCT FROM 1'),
+      ({ length }) => length === 0,
+      30_000,
+    );
+    expect(await list()).toEqual({ groups: [] });
+  });
+});

@@ -1,4 +1,5 @@
 import type { IndexingConfiguration } from '@parley/contracts/indexing-options';
+import type { IndexingProgress } from '@parley/contracts/indexing-work';
 import type { AccessPolicy, File, FileOwner, FileStatus } from '@parley/contracts/files';
 import { IdColumn, PrimaryIdColumn, TimestampColumn } from '@parley/persistence/columns';
 import { Check, Column, Entity, Index } from 'typeorm';
@@ -8,6 +9,12 @@ import type { IndexingJobEntity } from './indexing-job.entity';
 export interface FileRef {
   botId: string;
   fileId: string;
+}
+
+/** Reader of a content. */
+export interface Reader {
+  format: string;
+  version: number;
 }
 
 /** File of a bot: its declaration, the versions of its content, and the state of its indexing. */
@@ -78,11 +85,17 @@ export class FileEntity {
 
   /** Whether the active version was made from the current content: its bytes, or the passages that were set. */
   @Column('boolean', { default: false }) is_active_current!: boolean;
+
+  /** Format as which the current content was read or refused; null for an upload that was not read yet. */
+  @Column('text', { nullable: true }) reader_format!: string | null;
+
+  /** Version of the reader of that format; null before versions were kept, 0 while such a content is read anew. */
+  @Column('integer', { nullable: true }) reader_version!: number | null;
 }
 
 /** `job` is null unless the file is being indexed. */
 export interface FileWithJob extends FileEntity {
-  job: Pick<IndexingJobEntity, 'stage' | 'part' | 'attempts' | 'last_error'> | null;
+  job: Pick<IndexingJobEntity, 'stage' | 'part' | 'attempts' | 'last_error' | 'seconds_left'> | null;
 }
 
 export function toFile(row: FileEntity & Partial<FileWithJob>, url: string): File {
@@ -118,8 +131,15 @@ function stackOf({ stack }: IndexingConfiguration): 'v1' | 'v2' {
   return stack === 'realtime-v1' ? 'v2' : 'v1';
 }
 
-function progressOf({ stage, part, attempts, last_error }: NonNullable<FileWithJob['job']>) {
-  return { stage, percentage: Math.floor(part * 100), attempts, lastError: last_error ?? undefined };
+export function progressOf(job: NonNullable<FileWithJob['job']>): IndexingProgress {
+  const { stage, attempts } = job;
+  return {
+    stage,
+    percentage: Math.min(99, Math.floor(job.part * 100)),
+    secondsLeft: stage === 'announced' ? undefined : (job.seconds_left ?? undefined),
+    attempts,
+    lastError: job.last_error ?? undefined,
+  };
 }
 
 /** Expired files are hidden from readers, though the row may still exist. */

@@ -11,7 +11,7 @@ import { mergedJson } from '@parley/persistence/tags';
 import { type KeyColumn, Keyset, pageSize } from '@parley/persistence/keyset';
 import type { TagQuery } from '@parley/contracts/query-fields';
 import { cleanupQueue } from './cleanup-queue';
-import { FileEntity, type FileRef, type FileWithJob } from './file.entity';
+import { FileEntity, type FileRef, type FileWithJob, type Reader } from './file.entity';
 import { eachOf, fewReadable, fewTagged } from './few-files';
 import { type FileScope, notExpired, owned, readable } from './file-scope';
 
@@ -56,7 +56,7 @@ type FileChange = Omit<UpdateFile, 'id' | 'expiresAt'> & { expiresAt?: Date | nu
 
 const columns = columnsOf(FileEntity, 'file');
 const withJob = `${columns}, CASE WHEN file.status = 'indexing_pending' THEN (
-  SELECT to_jsonb(job) FROM (SELECT stage, part, attempts, last_error FROM indexing_job
+  SELECT to_jsonb(job) FROM (SELECT stage, part, attempts, last_error, seconds_left FROM indexing_job
     WHERE file_id = file.id AND content_version = file.content_version) job) END AS job`;
 
 /** Files that an upsert has replaced: their old contents are cleaned up. */
@@ -120,7 +120,8 @@ export class FilesRepository {
            expires_at = excluded.expires_at, upload_id = excluded.upload_id,
            upload_expires_at = excluded.upload_expires_at, status = 'upload_pending', size = NULL,
            failed_status_reason = NULL, blob_version = NULL, content_version = NULL, active_version = NULL,
-           are_passages_set = false, is_active_current = false, updated_at = now()
+           are_passages_set = false, is_active_current = false, reader_format = NULL, reader_version = NULL,
+           updated_at = now()
          WHERE (${owned(scope, values)} AND $21) OR file.expires_at <= now()
          RETURNING ${columns}),
        home AS (
@@ -252,8 +253,8 @@ export class FilesRepository {
   async acceptContent(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET blob_version = $2, content_version = $2, size = declared_size, failed_status_reason = NULL,
-         are_passages_set = false, is_active_current = false, updated_at = now(),
-         status = CASE WHEN index THEN 'indexing_pending' ELSE 'upload_completed' END
+         are_passages_set = false, is_active_current = false, reader_format = NULL, reader_version = NULL,
+         updated_at = now(), status = CASE WHEN index THEN 'indexing_pending' ELSE 'upload_completed' END
        WHERE id = $1`,
       [fileId, contentVersion],
     );
@@ -262,7 +263,8 @@ export class FilesRepository {
   async acceptPassages(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
       `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL,
-         are_passages_set = true, is_active_current = false, updated_at = now()
+         are_passages_set = true, is_active_current = false, reader_format = NULL, reader_version = NULL,
+         updated_at = now()
        WHERE id = $1`,
       [fileId, contentVersion],
     );
@@ -270,7 +272,8 @@ export class FilesRepository {
 
   async restartIndexing(tx: Sql, fileId: string, contentVersion: string): Promise<void> {
     await tx.query(
-      `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL, updated_at = now()
+      `UPDATE file SET content_version = $2, status = 'indexing_pending', failed_status_reason = NULL,
+         reader_version = coalesce(reader_version, 0), updated_at = now()
        WHERE id = $1`,
       [fileId, contentVersion],
     );
@@ -287,14 +290,20 @@ export class FilesRepository {
 
   /**
    * Activates this version, unless newer content has arrived since.
-   * @param warning shown with the file, in place of the reason of a failure
+   * @param outcome.warning shown with the file, in place of the reason of a failure
+   * @param outcome.reader absent for passages that were set
    */
-  async finishIndexing(tx: Sql, fileId: string, contentVersion: string, warning?: string): Promise<boolean> {
+  async finishIndexing(
+    tx: Sql,
+    fileId: string,
+    contentVersion: string,
+    { warning, reader }: { warning?: string; reader?: Reader } = {},
+  ): Promise<boolean> {
     const rows = await tx.query(
       `UPDATE file SET status = 'indexing_completed', active_version = $2, is_active_current = true,
-         failed_status_reason = $3, updated_at = now()
+         failed_status_reason = $3, reader_format = $4, reader_version = $5, updated_at = now()
        WHERE id = $1 AND content_version = $2 AND status = 'indexing_pending' RETURNING 1`,
-      [fileId, contentVersion, warning ?? null],
+      [fileId, contentVersion, warning ?? null, reader?.format ?? null, reader?.version ?? null],
     );
     return rows.length > 0;
   }
@@ -303,14 +312,20 @@ export class FilesRepository {
    * Records that this version cannot be indexed. An active version that was made from the current content stays active,
    * and the reason says so; any other one is deactivated.
    */
-  async failIndexing(tx: Sql, fileId: string, contentVersion: string, reason: string): Promise<boolean> {
+  async failIndexing(
+    tx: Sql,
+    fileId: string,
+    contentVersion: string,
+    { reason, reader }: { reason: string; reader?: Reader },
+  ): Promise<boolean> {
     const kept = 'CASE WHEN is_active_current THEN active_version END';
     const rows = await tx.query(
       `UPDATE file SET status = 'indexing_failed', active_version = ${kept},
          content_version = coalesce(${kept}, content_version), updated_at = now(),
+         reader_format = $4, reader_version = $5,
          failed_status_reason = $3::text || CASE WHEN ${kept} IS NULL THEN '' ELSE ' The passages indexed before remain searchable.' END
        WHERE id = $1 AND content_version = $2 AND status = 'indexing_pending' RETURNING 1`,
-      [fileId, contentVersion, reason.slice(0, 1000)],
+      [fileId, contentVersion, reason.slice(0, 1000), reader?.format ?? null, reader?.version ?? null],
     );
     return rows.length > 0;
   }

@@ -39,6 +39,9 @@ export class IndexingJobEntity {
   /** Fraction of the document that is done, from 0 to 1. */
   @Column('real', { default: 0 }) part!: number;
 
+  /** Estimate of the worker for the rest of the stage; null while unknown. */
+  @Column('integer', { nullable: true }) seconds_left!: number | null;
+
   @TimestampColumn() created_at!: Date;
 
   /** Time before which a released job is not taken again. */

@@ -31,6 +31,8 @@ export interface JobProgress {
   passagesWritten?: number;
   /** Fraction of the document that is done, from 0 to 1. */
   part?: number;
+  /** Estimate for the rest of the stage; unknown when absent. */
+  secondsLeft?: number;
 }
 
 export interface ClaimLimits {
@@ -49,6 +51,8 @@ const leaseSeconds = 15;
 const announceAgainAfterSeconds = 60;
 const maxDoublings = 6;
 const botsAtOnce = 10;
+/** Files that are counted before another. */
+const longestLine = 1000;
 
 /** Without jobs, none can be stalled. */
 export const hasJobs: Condition = { condition: 'EXISTS (SELECT FROM indexing_job)' };
@@ -137,7 +141,7 @@ export class JobsRepository {
          })}),
        job AS (
          UPDATE indexing_job SET stage = 'taken', attempts = attempts + 1, taken_by = $2, lease = $3, heartbeat_at = now(),
-           passages = NULL, passages_written = 0, part = 0
+           passages = NULL, passages_written = 0, part = 0, seconds_left = NULL
          FROM next WHERE indexing_job.file_id = next.file_id AND indexing_job.content_version = next.content_version
          RETURNING indexing_job.*),
        turn AS (
@@ -154,17 +158,48 @@ export class JobsRepository {
     return { version, file, source, lease, attempt, lastError, traceparent };
   }
 
+  /** Place of a waiting file among those of its bot, from 1; at most 1,001. Index indexing_job_waiting. */
+  async findPlaceInLine({ botId, fileId }: FileRef): Promise<number | undefined> {
+    const [row] = await this.database.query<{ place: number }>(
+      `SELECT 1 + (SELECT count(*)::int FROM (SELECT FROM indexing_job earlier
+           WHERE earlier.bot_id = $1 AND earlier.lease IS NULL AND earlier.created_at < job.created_at
+           LIMIT ${longestLine}) earlier) AS place
+       FROM indexing_job job WHERE job.file_id = $2 AND job.lease IS NULL ORDER BY job.content_version DESC LIMIT 1`,
+      [botId, fileId],
+    );
+    return row?.place;
+  }
+
+  /** Jobs of all bots that no worker has taken; at most `limit`. */
+  async countWaiting(limit: number): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM (SELECT FROM indexing_job WHERE lease IS NULL LIMIT $1) waiting',
+      [limit],
+    );
+    return row!.count;
+  }
+
   /** Heartbeat with progress. False when the lease is lost or the content superseded: the worker must stop. */
   async recordProgress({ version, lease }: LeaseOfJob, progress: JobProgress): Promise<boolean> {
-    const { stage, passages = null, passagesWritten = null, part = null } = progress;
+    const { stage, passages = null, passagesWritten = null, part = null, secondsLeft = null } = progress;
     const rows = await this.database.query(
       `UPDATE indexing_job SET heartbeat_at = now(), stage = $4, passages = coalesce($5, passages),
-         passages_written = coalesce($6, passages_written), part = coalesce($7, part)
+         passages_written = coalesce($6, passages_written), part = greatest(part, $7), seconds_left = $8
        FROM file
        WHERE indexing_job.file_id = $1 AND indexing_job.content_version = $2 AND lease = $3
          AND file.id = $1 AND file.content_version = $2 AND file.status = 'indexing_pending'
        RETURNING 1`,
-      [version.fileId, version.contentVersion, lease, stage, passages, passagesWritten, part],
+      [version.fileId, version.contentVersion, lease, stage, passages, passagesWritten, part, secondsLeft],
+    );
+    return rows.length > 0;
+  }
+
+  /** Like `recordProgress`, without a write. */
+  async isLeaseHeld({ version, lease }: LeaseOfJob): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM indexing_job job JOIN file ON file.id = job.file_id AND file.content_version = job.content_version
+       WHERE job.file_id = $1 AND job.content_version = $2 AND lease = $3 AND file.status = 'indexing_pending'`,
+      [version.fileId, version.contentVersion, lease],
     );
     return rows.length > 0;
   }

@@ -82,7 +82,7 @@ async function playWorker(bot: BotFiles, fileId: string, outcome: 'finish' | 'fa
   await sql.transaction(async (tx) => {
     await jobs.finishJob(tx, job);
     if (outcome === 'finish') await files.finishIndexing(tx, fileId, version.contentVersion);
-    else await files.failIndexing(tx, fileId, version.contentVersion, 'no text found');
+    else await files.failIndexing(tx, fileId, version.contentVersion, { reason: 'no text found' });
     await work.add(tx, cleanupQueue, cleanupsOf(version));
   });
 }
@@ -153,9 +153,10 @@ describe('the status of a file', () => {
     'the job of its content ends': async ({ id }: Subject) =>
       files.finishIndexing(sql, id, (await rowOf(id))['content_version'] ?? 'none'),
     'the job of its content fails': async ({ id }: Subject) =>
-      files.failIndexing(sql, id, (await rowOf(id))['content_version'] ?? 'none', 'reason'),
+      files.failIndexing(sql, id, (await rowOf(id))['content_version'] ?? 'none', { reason: 'reason' }),
     'the job of another content ends': ({ id }: Subject) => files.finishIndexing(sql, id, 'another'),
-    'the job of another content fails': ({ id }: Subject) => files.failIndexing(sql, id, 'another', 'reason'),
+    'the job of another content fails': ({ id }: Subject) =>
+      files.failIndexing(sql, id, 'another', { reason: 'reason' }),
   };
   type Action = keyof typeof actions;
   const declared: Partial<Record<Action, FileStatus>> = { 'the same key is declared': 'upload_pending' };

@@ -24,6 +24,8 @@ const forAccounts = [
   'POST /operator/files/reindex',
   'POST /operator/files/reindex/drop-former',
   'POST /operator/files/reindex/words',
+  'GET /operator/files/reindex/older-readers',
+  'POST /operator/files/reindex/older-readers',
   'POST /operator/tables/reindex',
   'POST /operator/tables/reindex/words',
   'GET /operator/models/providers',
