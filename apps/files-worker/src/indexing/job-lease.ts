@@ -14,6 +14,7 @@ export class JobLease {
   private readonly lost = new AbortController();
   private readonly timer: NodeJS.Timeout;
   private stage: JobProgress['stage'] = 'taken';
+  private part = 0;
   readonly signal: AbortSignal;
 
   constructor(
@@ -31,9 +32,15 @@ export class JobLease {
   async advance(progress: JobProgress): Promise<void> {
     this.signal.throwIfAborted();
     this.stage = progress.stage;
-    if (await this.jobs.recordProgress(this.job, progress)) return;
+    const { part } = progress;
+    if (await this.jobs.recordProgress(this.job, { ...progress, part: part && this.furthest(part) })) return;
     this.lose();
     this.signal.throwIfAborted();
+  }
+
+  /** Fraction of the document that is read. The next heartbeat records it. */
+  note(part: number): void {
+    this.furthest(part);
   }
 
   /**
@@ -55,8 +62,12 @@ export class JobLease {
     clearInterval(this.timer);
   }
 
+  private furthest(part: number): number {
+    return (this.part = Math.max(this.part, part));
+  }
+
   private renew(): void {
-    this.jobs.recordProgress(this.job, { stage: this.stage }).then(
+    this.jobs.recordProgress(this.job, { stage: this.stage, part: this.part || undefined }).then(
       (alive) => {
         if (!alive) this.lose();
       },

@@ -13,6 +13,7 @@ import { type EmbeddingResponse, EmbeddingServer } from '@parley/testing/embeddi
 import { metricValue } from '@parley/testing/metric-value';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
+import { FilesWorkerConfig } from '../../../files-worker/src/config';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
@@ -33,7 +34,7 @@ beforeAll(async () => {
       FilesModule.register(Object.assign(new FilesConfig(), ofFiles, { databaseUrl, contentUrl }), platform),
     (databaseUrl, platform) =>
       FilesWorkerModule.register(
-        Object.assign(new FilesConfig(), completionModels, ofWorker, { databaseUrl }),
+        Object.assign(new FilesWorkerConfig(), completionModels, ofWorker, { databaseUrl }),
         platform,
       ),
   );

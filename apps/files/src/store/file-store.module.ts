@@ -30,6 +30,7 @@ import { KnowledgeBaseEntity } from './knowledge-base.entity';
 import { Files1795392000000 } from './migrations/1795392000000-files';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { Lexicon1797200000000 } from './migrations/1797200000000-lexicon';
+import { RecognisedPassages1797400000000 } from './migrations/1797400000000-recognised-passages';
 import { ModelCheckService } from './model-check.service';
 import { CloseNextModel, NextModelService } from './next-model.service';
 import { openBlobs } from './open-blobs';
@@ -49,6 +50,7 @@ export const filesDatabase: ServiceSchema = {
     WorkFailures1796900000000,
     Lexicon1797200000000,
     LocalIndexBlocks1797250000000,
+    RecognisedPassages1797400000000,
   ],
   entities: [
     ...eventEntities,
