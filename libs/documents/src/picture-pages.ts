@@ -9,6 +9,7 @@ interface Canvas {
   height: number;
   getContext(kind: '2d'): {
     fillStyle: string;
+    imageSmoothingQuality: 'high';
     fillRect(x: number, y: number, width: number, height: number): void;
     drawImage(image: Size, x: number, y: number, width: number, height: number): void;
   };
@@ -52,6 +53,7 @@ async function decoded(bytes: Buffer): Promise<Uint8Array | undefined> {
   const context = canvas.getContext('2d');
   context.fillStyle = '#fff';
   context.fillRect(0, 0, width, height);
+  context.imageSmoothingQuality = 'high';
   context.drawImage(image, 0, 0, width, height);
   const gray = grayOf(canvas.data(), width, height);
   return isBlank(gray) ? undefined : graymapOf(gray);

@@ -34,6 +34,8 @@ const upright = 1;
 const picturePath = '/input';
 /** Radians (0.3 degrees) from which lines are made level first: from five degrees on, most words are lost otherwise. */
 const leastTilt = 0.005;
+/** Radians. Where a page is tilted so far that no lines are found, one of the others is near enough to find them. */
+const triedTilts = [0, 0.09, -0.09];
 /** Mean confidence of a paragraph, of 100; what textures and drawings are taken for has less. */
 const leastConfidence = 50;
 const fewestCharacters = 3;
@@ -72,17 +74,25 @@ export class TextRecogniser {
   recognise(picture: Uint8Array): string[] | undefined {
     this.core.FS.writeFile(picturePath, picture);
     try {
-      if (this.api.SetImageFile(upright, 0) !== 0) return undefined;
-      this.api.SetPageSegMode(automaticLayout);
-      this.api.FindLines();
-      const tilt = this.api.GetGradient();
-      if (Math.abs(tilt) >= leastTilt) this.api.SetImageFile(upright, tilt);
-      this.api.Recognize(null);
-      return paragraphsOf(this.api.GetTSVText(0));
+      for (const tilt of triedTilts) {
+        if (this.api.SetImageFile(upright, tilt) !== 0) return undefined;
+        const paragraphs = this.recogniseTilted(tilt);
+        if (paragraphs.length > 0) return paragraphs;
+      }
+      return [];
     } finally {
       this.api.Clear();
       this.core.FS.unlink(picturePath);
     }
+  }
+
+  private recogniseTilted(tilt: number): string[] {
+    this.api.SetPageSegMode(automaticLayout);
+    this.api.FindLines();
+    const more = this.api.GetGradient();
+    if (Math.abs(more) >= leastTilt) this.api.SetImageFile(upright, tilt + more);
+    this.api.Recognize(null);
+    return paragraphsOf(this.api.GetTSVText(0));
   }
 }
 

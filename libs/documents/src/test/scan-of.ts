@@ -25,6 +25,8 @@ export interface ScanOptions {
   /** Share of pixels that are black or white by chance. */
   noise?: number;
   format?: 'png' | 'jpeg' | 'webp' | 'tiff';
+  /** Pixels of the paper around the text. Default: as little as there can be. */
+  paper?: { width: number; height: number };
 }
 
 const pageHeight = 792;
@@ -35,7 +37,7 @@ const cut = { width: 440, top: 60, lineHeight: 16, margin: 30 };
 /** Picture of these lines as a scanner makes it at 300 dots per inch. Characters of Latin-1 only. */
 export async function scanOf(
   lines: string[],
-  { degrees = 0, noise = 0, format = 'png' }: ScanOptions = {},
+  { degrees = 0, noise = 0, format = 'png', paper }: ScanOptions = {},
 ): Promise<Buffer> {
   const texts = lines.map((text, i) => ({ text, x: 40, y: pageHeight - cut.top - i * cut.lineHeight, size: 11 }));
   const renderer = await PageRenderer.open(pdfOf([texts]));
@@ -55,9 +57,9 @@ export async function scanOf(
   }
   straight.getContext('2d').putImageData(image, 0, 0);
 
-  const canvas = newCanvas(width, height);
+  const canvas = newCanvas(paper?.width ?? width, paper?.height ?? height);
   const context = canvas.getContext('2d');
-  context.translate(width / 2, height / 2);
+  context.translate(canvas.width / 2, canvas.height / 2);
   context.rotate((degrees * Math.PI) / 180);
   context.drawImage(straight, -width / 2, -height / 2);
   if (noise > 0) addNoise(canvas, noise);
@@ -69,16 +71,20 @@ export function pdfOfPages(pages: (Buffer | string)[]): Buffer {
   const objects = ['<< /Type /Catalog /Pages 2 0 R >>', '', '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>'];
   const kids: string[] = [];
   for (const page of pages) {
-    const content =
-      typeof page === 'string' ? `BT /F 12 Tf 60 700 Td (${page}) Tj ET` : `q ${shownSize(page)} 40 500 cm /P Do Q`;
     const number = objects.length + 1;
-    const resources = typeof page === 'string' ? '/Font << /F 3 0 R >>' : `/XObject << /P ${number + 2} 0 R >>`;
+    const isText = typeof page === 'string';
+    const size = isText ? { width: 612, height: 792 } : sizeInPoints(page);
+    const content = isText
+      ? `BT /F 12 Tf 60 700 Td (${page}) Tj ET`
+      : `q ${size.width} 0 0 ${size.height} 0 0 cm /P Do Q`;
+    const resources = isText ? '/Font << /F 3 0 R >>' : `/XObject << /P ${number + 2} 0 R >>`;
+    const box = `/MediaBox [0 0 ${size.width} ${size.height}]`;
     kids.push(`${number} 0 R`);
     objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << ${resources} >> /Contents ${number + 1} 0 R >>`,
+      `<< /Type /Page /Parent 2 0 R ${box} /Resources << ${resources} >> /Contents ${number + 1} 0 R >>`,
       `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+      ...(isText ? [] : [jpegObject(page)]),
     );
-    if (typeof page !== 'string') objects.push(jpegObject(page));
   }
   objects[1] = `<< /Type /Pages /Kids [${kids.join(' ')}] /Count ${kids.length} >>`;
   return pdfOfObjects(objects);
@@ -117,10 +123,9 @@ function addNoise(canvas: Canvas, share: number): void {
   context.putImageData(image, 0, 0);
 }
 
-/** As large as it was scanned. */
-function shownSize(jpeg: Buffer): string {
+function sizeInPoints(jpeg: Buffer): { width: number; height: number } {
   const { width, height } = imageSize(jpeg);
-  return `${width / dotsPerPoint} 0 0 ${height / dotsPerPoint}`;
+  return { width: width / dotsPerPoint, height: height / dotsPerPoint };
 }
 
 function jpegObject(jpeg: Buffer): string {
