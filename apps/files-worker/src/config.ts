@@ -50,7 +50,7 @@ export class FilesWorkerConfig extends FileStoreConfig {
     env: 'OCR_LANGUAGES',
     type: text('names of languages of tesseract, joined by +', /^[A-Za-z]\w*(?:\+[A-Za-z]\w*)*$/),
     about:
-      'Languages of OCR, such as `eng+deu`, the most frequent one first. `eng` is included; each takes time and memory.',
+      'Languages of OCR, such as `eng+deu`, the most frequent one first. Data of `eng` come with the packages. Each takes time and memory.',
   })
   ocrLanguages = 'eng';
 
