@@ -17,8 +17,8 @@ interface Canvas {
 }
 
 interface CanvasPackage {
-  createCanvas(width: number, height: number): Canvas;
-  loadImage(bytes: Buffer): Promise<Size>;
+  createCanvas: (width: number, height: number) => Canvas;
+  loadImage: (bytes: Buffer) => Promise<Size>;
 }
 
 interface Size {
@@ -26,7 +26,7 @@ interface Size {
   height: number;
 }
 
-/** Below it, letters of a screenshot are too small to be told apart. */
+/** Below it, letters of a screenshot are too small. */
 const smallSide = 1_200;
 const directoryEntryBytes = 12;
 

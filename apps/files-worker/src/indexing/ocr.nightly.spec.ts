@@ -78,7 +78,9 @@ it.each<[string, ScanOptions, number]>([
 
   const { text, peakMb } = await read(bytes, options.format === 'jpeg' ? 'image/jpeg' : 'image/png');
 
-  console.info(`${what}: ${(100 * wrongWords(text)).toFixed(1)} % of words are wrong, ${peakMb.toFixed()} MiB`);
+  process.stdout.write(
+    `${what}: ${(100 * wrongWords(text)).toFixed(1)} % of words are wrong, ${peakMb.toFixed()} MiB\n`,
+  );
   expect(wrongWords(text)).toBeLessThanOrEqual(most);
 });
 
@@ -87,7 +89,7 @@ it('reads a PDF of scans in colour at 300 dpi', async () => {
 
   const { text, peakMb } = await read(pdfOfPages([scan, scan, scan]), 'application/pdf');
 
-  console.info(`PDF of scans: ${peakMb.toFixed()} MiB`);
+  process.stdout.write(`PDF of scans: ${peakMb.toFixed()} MiB\n`);
   expect(text.match(/Hollowell \(4 feet 2 inches/g)).toHaveLength(12);
 });
 

@@ -27,12 +27,15 @@ describe('the choice of files', () => {
     ['auto', undefined, false, true],
     ['auto', false, false, false],
     ['auto', true, true, true],
-  ])('with OCR=%s, and %s in the file, reads pages of it: %s; if it has no text: %s', (ocr, asked, pages, whole) => {
-    const service = new OcrService(configOf({ ocr }));
+  ])(
+    'reads by OCR=%s, and %s in the file, its pages without text: %s; the whole of it if it has none: %s',
+    (ocr, asked, pages, whole) => {
+      const service = new OcrService(configOf({ ocr }));
 
-    expect(service.languagesFor(fileOf(asked))).toEqual(pages ? english : undefined);
-    expect(service.languagesForScanned(fileOf(asked))).toEqual(whole ? english : undefined);
-  });
+      expect(service.languagesFor(fileOf(asked))).toEqual(pages ? english : undefined);
+      expect(service.languagesForScanned(fileOf(asked))).toEqual(whole ? english : undefined);
+    },
+  );
 
   it('remembers a content without text, which it reads by OCR at once when it comes again', () => {
     const service = new OcrService(configOf({ ocr: 'auto' }));
@@ -40,7 +43,7 @@ describe('the choice of files', () => {
     service.languagesForScanned(fileOf());
 
     expect(service.languagesFor(fileOf())).toEqual(english);
-    expect(service.languagesFor({ ...fileOf(), blob_version: 'c' } as FileEntity)).toBeUndefined();
+    expect(service.languagesFor({ ...fileOf(), blob_version: 'c' })).toBeUndefined();
   });
 
   it('leaves files without pictures of pages to other readers', () => {

@@ -92,7 +92,7 @@ export function pdfOfPages(pages: (Buffer | string)[]): Buffer {
 
 /** Uncompressed, grey, one page for each picture. */
 export async function tiffOfScans(scans: Buffer[]): Promise<Buffer> {
-  const { loadImage } = requireCanvas() as { loadImage(bytes: Buffer): Promise<Canvas> };
+  const { loadImage } = requireCanvas() as { loadImage: (bytes: Buffer) => Promise<Canvas> };
   const images = await Promise.all(scans.map((scan) => loadImage(scan)));
   return tiffOf(
     images.map((image) => {
@@ -104,7 +104,7 @@ export async function tiffOfScans(scans: Buffer[]): Promise<Buffer> {
 }
 
 function newCanvas(width: number, height: number): Canvas {
-  const { createCanvas } = requireCanvas() as { createCanvas(width: number, height: number): Canvas };
+  const { createCanvas } = requireCanvas() as { createCanvas: (width: number, height: number) => Canvas };
   const canvas = createCanvas(width, height);
   const context = canvas.getContext('2d');
   context.fillStyle = '#fff';
