@@ -15,8 +15,8 @@ RUN --mount=type=cache,target=/root/.npm npm ci
 COPY . .
 RUN npm run build
 
-# Optional packages: the Postgres of standalone, the canvas with which the files worker renders pages, and Node itself, which
-# this image has.
+# Optional packages: the Postgres of standalone, the canvas and the text recognition of the files worker, and Node itself,
+# which this image has.
 FROM packages AS modules
 ARG APP
 RUN --mount=type=cache,target=/root/.npm case "${APP}" in \
@@ -28,6 +28,13 @@ RUN --mount=type=cache,target=/root/.npm case "${APP}" in \
 # onnxruntime-node has libraries for all platforms.
 RUN find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 \
     -not -path "*/linux/$(node -p process.arch)" -exec rm -r {} +
+
+# Text recognition needs one of the builds of tesseract and one of the two data files: 6 of 58 MB.
+RUN if [ -d node_modules/tesseract.js-core ]; then \
+      find node_modules/tesseract.js-core -name 'tesseract-core*' \
+        -not -name tesseract-core-simd-lstm.js -not -name tesseract-core-simd-lstm.wasm -exec rm {} + && \
+      rm -r node_modules/@tesseract.js-data/eng/4.0.0; \
+    fi
 
 FROM ${NODE_IMAGE}
 WORKDIR /app

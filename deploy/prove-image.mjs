@@ -177,6 +177,10 @@ async function proveApp(app, image) {
     const canvas =
       "require('node:module').createRequire(require.resolve('pdfjs-dist/package.json'))('@napi-rs/canvas')";
     await expectOutput(image, ['node', '-e', `${canvas};console.log('pages can be drawn')`], {}, /pages can be drawn/);
+    const ocr =
+      "require('tesseract.js-core/tesseract-core-simd-lstm.js');" +
+      "require('node:fs').accessSync(require.resolve('@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz'))";
+    await expectOutput(image, ['node', '-e', `${ocr};console.log('pages can be read')`], {}, /pages can be read/);
   }
 }
 

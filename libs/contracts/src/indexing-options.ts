@@ -8,6 +8,12 @@ export class ParsingOptions {
   @Optional() @IsInt() @Min(50) @Max(2000) minimumParagraphLength?: number;
 
   @Optional() @IsBoolean() smartCleanup?: boolean;
+
+  /**
+   * Reads pages of PDF files without text, and pictures (PNG, JPEG, WebP, TIFF), by text recognition (OCR). Default: by the
+   * setting `OCR` of the server, which leaves it out.
+   */
+  @Optional() @IsBoolean() ocr?: boolean;
 }
 
 export class ChunkingOptions {

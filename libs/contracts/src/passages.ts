@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsString, Length, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsString, Length, Max, Min } from 'class-validator';
 import { ListOf, Nested, Optional } from './fields';
 import { PageMeta, PageQuery } from './paging';
 import { PathParam } from './query-fields';
@@ -28,6 +28,9 @@ export class PassageMeta {
 
   /** Starts at 1; absent for formats without pages. */
   @Optional() @IsInt() pageNumber?: number;
+
+  /** True if text of the passage was read from a picture by text recognition (OCR). */
+  @Optional() @IsBoolean() ocr?: boolean;
 
   /** Index within the document, starting at 0. */
   @IsInt() position!: number;

@@ -11,6 +11,8 @@ export interface Block {
   headerLines?: number;
   /** Page number from 1, only for formats with pages. */
   pageNumber?: number;
+  /** Whether the text was read from a picture by text recognition (OCR). */
+  isRecognised?: true;
 }
 
 export interface Source {
@@ -36,4 +38,12 @@ export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';
 }
 
-export class DocumentWithoutText extends UnreadableDocument {}
+export class DocumentWithoutText extends UnreadableDocument {
+  /** @param hasPictures whether text may be on pictures or in drawings, which OCR reads */
+  constructor(
+    message: string,
+    readonly hasPictures = false,
+  ) {
+    super(message);
+  }
+}

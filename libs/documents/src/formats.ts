@@ -1,4 +1,4 @@
-import type { Blocks, Source } from './block';
+import { type Blocks, DocumentWithoutText, type Source } from './block';
 import { charsetIn, charsetInPage, charsetInXml, decodeSlices, decodeText, sliceBytes } from './decode-text';
 import { parseCsv, parseTsv } from './parse-csv';
 import { parseHtml } from './parse-html';
@@ -35,6 +35,14 @@ export const plainText: Format = {
   isText: true,
   parse: (source) => parseText(textSlices(source)),
 };
+
+/** The text of pictures is read by OCR only (read-by-ocr.ts). */
+function refusePicture(): never {
+  throw new DocumentWithoutText(
+    'The file is a picture: index the file with `parsing.ocr: true`, which reads its text by text recognition (OCR).',
+    true,
+  );
+}
 
 /** All formats that can be indexed. Parsers with a large library import it lazily, on first use. */
 export const formats: readonly Format[] = [
@@ -132,6 +140,12 @@ export const formats: readonly Format[] = [
     contentTypes: ['application/pdf'],
     extensions: ['.pdf'],
     parse: ({ bytes, onReading }) => parsePdf(bytes, onReading),
+  },
+  {
+    name: 'picture',
+    contentTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/tiff'],
+    extensions: ['.png', '.jpg', '.jpeg', '.webp', '.tif', '.tiff'],
+    parse: refusePicture,
   },
   {
     name: 'MDX',

@@ -26,9 +26,16 @@ function* relabel(window: Block[], advice?: WindowLabels): Generator<Block> {
   for (const [index, block] of window.entries()) {
     if (boilerplate.has(index + 1)) continue;
     const label = labels.get(index + 1);
-    const { text, pageNumber, headerLines } = block;
+    const { text, pageNumber, isRecognised, headerLines } = block;
     if (!label) yield block;
     else
-      yield { text, pageNumber, type: label.type, level: label.level, ...(label.type === 'table' && { headerLines }) };
+      yield {
+        text,
+        pageNumber,
+        isRecognised,
+        type: label.type,
+        level: label.level,
+        ...(label.type === 'table' && { headerLines }),
+      };
   }
 }

@@ -24,3 +24,11 @@ export const mostCells = 10_000_000;
 export const mostSeenPages = 500;
 /** Additional processor time per rendered page. */
 export const drawingProcessorMs = 2_000;
+/** Pages of a file that are read by OCR. */
+export const mostOcrPages = 200;
+/** Additional processor time per page that is read by OCR, which takes two seconds of a usual processor. */
+export const ocrProcessorMs = 10_000;
+/** Pixels of a picture whose text is read by OCR; an A4 page scanned at 600 dpi has 35 million. */
+export const mostOcrPixels = 40_000_000;
+/** Longest side in pixels at which a page is read by OCR: A4 at 300 dpi. */
+export const longestOcrSide = 3_508;

@@ -12,6 +12,7 @@ async function parse(content: string | Buffer, contentType = 'text/plain', key =
 const textOf = async (content: string | Buffer, contentType?: string, key?: string) =>
   (await parse(content, contentType, key)).map((block) => block.text).join('\n\n');
 
+const gif = Buffer.from('GIF89a\x01\0\x01\0\0\0\0;', 'latin1');
 const png = Buffer.from('89504e470d0a1a0a0000000d4948445200000001000000010806000000', 'hex');
 const zip = Buffer.concat([
   Buffer.from('504b03041400000000000000000000000000000000000000000001000000', 'hex'),
@@ -42,7 +43,7 @@ describe('format', () => {
     expect((await parse('# hello', contentType, key))[0]).toMatchObject({ type });
   });
 
-  it.each(['image/png', 'video/mp4', 'font/ttf'])(
+  it.each(['image/heic', 'video/mp4', 'font/ttf'])(
     'refuses the content type %s and lists the accepted ones',
     async (type) => {
       await expect(parse('hello', type, 'a.bin')).rejects.toThrow(UnreadableDocument);
@@ -60,21 +61,21 @@ describe('format', () => {
   );
 
   it('reports the detected format when it contradicts the content type', async () => {
-    await expect(parse('{\\rtf1 Hello}', 'image/png')).rejects.toThrow(
-      /sent as image\/png, but its content is Rich Text Format: upload it with the content type application\/rtf/,
+    await expect(parse('{\\rtf1 Hello}', 'image/heic')).rejects.toThrow(
+      /sent as image\/heic, but its content is Rich Text Format: upload it with the content type application\/rtf/,
     );
     await expect(parse('hello', 'application/vnd.ms-excel', 'a.xls')).rejects.toThrow(/Excel/);
-    await expect(parse(png, 'application/vnd.ms-excel', 'a.csv')).rejects.toThrow(/content is image\/png/);
+    await expect(parse(png, 'application/vnd.ms-excel', 'a.csv')).rejects.toThrow(/content is picture \(image\/png\)/);
     await expect(parse(zip, 'application/zip')).rejects.toThrow(/type application\/zip cannot be indexed/);
   });
 
   it('reports the detected type of content that has no content type and cannot be indexed', async () => {
-    await expect(parse(png, 'application/octet-stream', 'a')).rejects.toThrow(/type image\/png cannot be indexed.*CSV/);
+    await expect(parse(gif, 'application/octet-stream', 'a')).rejects.toThrow(/type image\/gif cannot be indexed.*CSV/);
     await expect(parse(Buffer.from([1, 2, 3, 4]), '', 'a')).rejects.toThrow(/\(none\) cannot be indexed.*CSV/);
   });
 
   it.each<[string, string, Buffer | string, RegExp]>([
-    ['text/plain', 'a.txt', png, /declared as plain text \(text\/plain\), but its content is image\/png/],
+    ['text/plain', 'a.txt', png, /declared as plain text \(text\/plain\), but its content is picture \(image\/png\)/],
     ['text/csv', 'a.csv', zip, /declared as CSV \(text\/csv\), but its content is application\/zip/],
     ['application/octet-stream', 'a.md', zip, /declared as Markdown, but its content is application\/zip/],
     [

@@ -7,6 +7,7 @@ import { withAnnotations, writtenTypes } from './pdf-annotations';
 import { withoutText } from './pdf-drawings';
 import { blocksOf } from './pdf-layout';
 import { linesOf, type Page } from './pdf-lines';
+import { pagesOfRunningLines } from './pdf-running-lines';
 import { pdfUnpacking } from './pdf-unpacking';
 import { isPlaceholder, xfaBlocks, xfaPackets } from './pdf-xfa';
 
@@ -19,14 +20,31 @@ const boldName = /bold|black|heavy|demi|^(?:\w+\+)?(?:cm|sf|ec)bx/i;
  * show them. Throws UnreadableDocument when the PDF needs a password, has no
  * text, is damaged or too long.
  */
-export async function parsePdf(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
+export function parsePdf(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
+  return readPdf(bytes, async (pdf) => {
+    const { blocks } = await readBlocks(pdf, onReading);
+    if (blocks.length === 0) throw await withoutText(pdf);
+    return blocks;
+  });
+}
+
+export interface PdfContent {
+  blocks: Block[];
+  /** Numbers of pages whose text, if any, is a running header or footer. */
+  pagesWithoutText: number[];
+}
+
+/** The same for PDFs of which some pages, or all, may have no text. */
+export function parsePdfPages(bytes: Buffer): Promise<PdfContent> {
+  return readPdf(bytes, (pdf) => readBlocks(pdf));
+}
+
+async function readPdf<Content>(bytes: Buffer, read: (pdf: PDFDocumentProxy) => Promise<Content>): Promise<Content> {
   // Images are not decoded.
   // The extra properties hold the names of fonts, which say what is bold.
   const pdf = await openPdf(bytes, { maxImageSize: 1, fontExtraProperties: true });
   try {
-    const blocks = await readBlocks(pdf, onReading);
-    if (blocks.length === 0) throw await withoutText(pdf);
-    return blocks;
+    return await read(pdf);
   } catch (error) {
     throw reasonOf(error);
   } finally {
@@ -34,15 +52,17 @@ export async function parsePdf(bytes: Buffer, onReading?: OnReading): Promise<Bl
   }
 }
 
-async function readBlocks(pdf: PDFDocumentProxy, onReading?: OnReading): Promise<Block[]> {
+async function readBlocks(pdf: PDFDocumentProxy, onReading?: OnReading): Promise<PdfContent> {
   const packets = await xfaPackets(pdf);
   pdfUnpacking.check();
   const pages = await readPages(pdf, onReading);
   const blocks = blocksOf(pages);
-  if (packets.size === 0) return blocks;
+  const pagesWithoutText = pagesOfRunningLines(pages);
+  if (packets.size === 0) return { blocks, pagesWithoutText };
   const shown = blocks.map(({ text }) => text).join('\n');
   const form = isPlaceholder(pages.length, shown) ? xfaBlocks(packets, '') : [];
-  return form.length > 0 ? form : [...blocks, ...xfaBlocks(packets, shown)];
+  if (form.length > 0) return { blocks: form, pagesWithoutText: [] };
+  return { blocks: [...blocks, ...xfaBlocks(packets, shown)], pagesWithoutText };
 }
 
 /**

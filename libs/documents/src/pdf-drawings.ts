@@ -6,6 +6,8 @@ const mostPages = 10;
 /** `OPS` of pdfjs-dist, which is not loaded here: shadings and paths. */
 const drawing = new Set([62, 91]);
 
+const remedy = 'index the file with vision or with `parsing.ocr: true`, which reads the pages by OCR here';
+
 type Shown = 'images' | 'drawings' | 'nothing';
 
 /** Error of a PDF without text, by what its first pages show. */
@@ -14,12 +16,14 @@ export async function withoutText(pdf: PDFDocumentProxy): Promise<DocumentWithou
   if (shown === 'images')
     return new DocumentWithoutText(
       'The PDF has no text, only images of pages, such as a scanner makes. ' +
-        'Add the text with a program for text recognition (OCR), or index the file with vision.',
+        `Add the text with a program for text recognition (OCR), or ${remedy}.`,
+      true,
     );
   if (shown === 'drawings')
     return new DocumentWithoutText(
       'The PDF has no text, only drawings: its letters, if any, are drawn as shapes. Export it again with text as ' +
-        'text, add the text with a program for text recognition (OCR), or index the file with vision.',
+        `text, add the text with a program for text recognition (OCR), or ${remedy}.`,
+      true,
     );
   return new DocumentWithoutText('The PDF has no text: its pages are empty. Upload a PDF that contains text.');
 }

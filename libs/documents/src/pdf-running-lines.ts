@@ -67,6 +67,21 @@ export function withoutRunningLines(pages: Page[]): Page[] {
   }));
 }
 
+/** Numbers of the pages without any text but that of running lines, whose first occurrence counts as one here. */
+export function pagesOfRunningLines(pages: Page[]): number[] {
+  const left = withoutRunningLines(pages);
+  const kept = new Set(left.flatMap(({ regions }) => regions.flat()));
+  const running = new Set(
+    pages
+      .flatMap(({ regions }) => regions.flat())
+      .filter((line) => !kept.has(line))
+      .map(({ text }) => text),
+  );
+  const isTextless = ({ regions, comments = [] }: Page) =>
+    comments.length === 0 && regions.flat().every(({ text }) => running.has(text));
+  return left.filter(isTextless).map(({ number }) => number);
+}
+
 function headingsBeside(pages: Page[]): (line: Line) => boolean {
   const lettersOf = new Map<number, number>();
   let bold = 0;

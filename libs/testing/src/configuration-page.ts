@@ -29,6 +29,7 @@ const groups: [title: string, pattern: RegExp][] = [
   ['Postgres', /^DATABASE_/],
   ['NATS', /^NATS_/],
   ['Content of files', /^(BLOBS_DIR|S3_|MAX_UPLOAD_BYTES|CONTENT_)/],
+  ['Text recognition (OCR)', /^OCR(_|$)/],
   ['Background work', /^SWEEP_/],
   ['Search and embedding models', /^(QDRANT_|VECTOR_|EMBEDDINGS_|NEXT_EMBEDDINGS_)/],
   ['Language models', /^COMPLETIONS_/],

@@ -10,6 +10,8 @@ export interface Chunk {
   /** Zero-based index in the document. */
   position: number;
   pageNumber?: number;
+  /** Whether some of the text was read by OCR. */
+  isRecognised?: boolean;
   /** Headings above the chunk, outermost first, without the headings that the chunk begins with. */
   breadcrumb: string[];
 }
@@ -119,6 +121,7 @@ class Chunker {
       subtype: main.type,
       position: this.closed++,
       pageNumber: parts[0]!.pageNumber,
+      isRecognised: parts.some(({ isRecognised }) => isRecognised) || undefined,
       breadcrumb,
     };
   }

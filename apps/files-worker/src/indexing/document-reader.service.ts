@@ -8,8 +8,9 @@ import type { SupervisedChild } from '@parley/child-processes/supervised-child';
 import { ProcessorTimer } from '@parley/child-processes/processor-timer';
 import { WorkTimer } from '@parley/child-processes/work-timer';
 import type { Adviser } from '@parley/documents/adviser';
-import { type OnReading, UnreadableDocument } from '@parley/documents/block';
-import { drawingProcessorMs, readingProcessorMs } from '@parley/documents/limits';
+import { DocumentWithoutText, type OnReading, UnreadableDocument } from '@parley/documents/block';
+import { drawingProcessorMs, ocrProcessorMs, readingProcessorMs } from '@parley/documents/limits';
+import type { OcrPage } from '@parley/documents/read-by-ocr';
 import type { ChildMessage, Batch, ParentMessage, AdviceRequest, ReadingTask } from './document.child';
 import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
 
@@ -23,22 +24,12 @@ const besideHeapMb = 64;
 /** Wall-clock limit, as a multiple of the limit of processor time. */
 const backstopFactor = 10;
 
+/** MiB of a reader for OCR: 240 more than the least of others, for tesseract and the pixels of a page of 40 million. */
+const leastOcrMb = 432;
+
 export interface ReaderLimits {
   readers: number;
   residentMb: number;
-}
-
-export interface ReadingWatch {
-  /** Called with the name of the format before anything is parsed. */
-  onFormat?: (format: string) => void;
-  /** Called with the fraction that is read, from 0 to 1, before the first batch. */
-  onReading?: OnReading;
-}
-
-interface ReadingOptions extends ReadingWatch {
-  /** Replies to the requests that the task's advice allows. */
-  adviser?: Adviser;
-  processorMs?: number;
 }
 
 export function readerLimits(memoryBytes: number): ReaderLimits {
@@ -55,13 +46,9 @@ export function readerLimits(memoryBytes: number): ReaderLimits {
 @Injectable()
 export class DocumentReaderService implements OnApplicationShutdown {
   private readonly limits = readerLimits(Math.min(memoryLimitBytes(), totalmem()));
-  private readonly pool = new ChildPool<ParentMessage, ChildMessage>({
-    program: workerFile(__dirname, 'document.child'),
-    heapMb: this.limits.residentMb - besideHeapMb,
-    residentMb: this.limits.residentMb,
-    idleMs,
-    keptResidentMb,
-  });
+  private readonly pool = readersOf(this.limits.residentMb);
+  private readonly ocrMb = Math.max(this.limits.residentMb, leastOcrMb);
+  private readonly ocrPool = readersOf(this.ocrMb);
 
   /** Readers for documents of any size. */
   get readers(): number {
@@ -78,12 +65,14 @@ export class DocumentReaderService implements OnApplicationShutdown {
     task: ReadingTask,
     content: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-    { adviser, processorMs = readingProcessorMs(task.sizeBytes), ...watch }: ReadingOptions = {},
+    options: ReadOptions = {},
   ): ReadableStream<Batch> {
-    const reading = new Reading(this.pool, adviser, processorMs, this.limits.residentMb, watch);
+    const reading = task.ocr
+      ? new Reading(this.ocrPool, this.ocrMb, task, options)
+      : new Reading(this.pool, this.limits.residentMb, task, options);
     return new ReadableStream<Batch>(
       {
-        start: (controller) => reading.start(task, content, signal, controller),
+        start: (controller) => reading.start(content, signal, controller),
         pull: () => reading.pull(),
         cancel: () => reading.cancel(),
       },
@@ -92,8 +81,27 @@ export class DocumentReaderService implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.pool.close();
+    await Promise.all([this.pool.close(), this.ocrPool.close()]);
   }
+}
+
+interface ReadOptions {
+  /** Replies to the requests that the task's advice allows. */
+  adviser?: Adviser;
+  processorMs?: number;
+  /** Called with the name of the format before anything is parsed. */
+  onFormat?: (format: string) => void;
+  /** Called with the fraction that is read, from 0 to 1, before the first batch. */
+  onReading?: OnReading;
+  /** Called before each page that is read by OCR. */
+  onPage?: (page: OcrPage) => void;
+}
+
+type Readers = ChildPool<ParentMessage, ChildMessage>;
+
+function readersOf(residentMb: number): Readers {
+  const program = workerFile(__dirname, 'document.child');
+  return new ChildPool({ program, heapMb: residentMb - besideHeapMb, residentMb, idleMs, keptResidentMb });
 }
 
 type Controller = ReadableStreamDefaultController<Batch>;
@@ -108,20 +116,21 @@ class Reading {
   /** True when the child has all input that it needs to continue. */
   private isWorking = false;
   private isAwaited = false;
+  private processorMs: number;
 
   constructor(
-    private readonly pool: ChildPool<ParentMessage, ChildMessage>,
-    private readonly adviser: Adviser | undefined,
-    private readonly processorMs: number,
+    private readonly pool: Readers,
     private readonly residentMb: number,
-    private readonly watch: ReadingWatch,
+    private readonly task: ReadingTask,
+    private readonly options: ReadOptions,
   ) {
     const usedMs = async () => this.child?.processorMs();
-    this.processor = new ProcessorTimer(usedMs, processorMs, () => this.fail(this.processorProblem()));
-    this.backstop = new WorkTimer(processorMs * backstopFactor, () => void this.endLate());
+    this.processorMs = options.processorMs ?? readingProcessorMs(task.sizeBytes);
+    this.processor = new ProcessorTimer(usedMs, this.processorMs, () => this.fail(this.processorProblem()));
+    this.backstop = new WorkTimer(this.processorMs * backstopFactor, () => void this.endLate());
   }
 
-  start(task: ReadingTask, content: AsyncIterable<Uint8Array>, signal: AbortSignal, controller: Controller): void {
+  start(content: AsyncIterable<Uint8Array>, signal: AbortSignal, controller: Controller): void {
     this.controller = controller;
     if (signal.aborted) return controller.error(signal.reason);
     const onAbort = () => this.fail(signal.reason);
@@ -131,8 +140,8 @@ class Reading {
     this.child = child;
     child.watch((message) => this.receive(message));
     void child.ended.then((end) => this.fail(new ReaderDied(end, this.residentMb)));
-    child.send({ read: task });
-    feed(child, content, task.sizeBytes).catch((error: unknown) => this.fail(error));
+    child.send({ read: this.task });
+    feed(child, content, this.task.sizeBytes).catch((error: unknown) => this.fail(error));
   }
 
   pull(): void {
@@ -156,7 +165,9 @@ class Reading {
     } else if (message === 'ended') {
       void this.returnChild().then(() => this.controller?.close());
     } else if ('unreadable' in message) {
-      void this.returnChild().then(() => this.controller?.error(new UnreadableDocument(message.unreadable)));
+      const { unreadable, ocrHelps } = message;
+      const error = ocrHelps ? new DocumentWithoutText(unreadable, true) : new UnreadableDocument(unreadable);
+      void this.returnChild().then(() => this.controller?.error(error));
     } else if ('outOfMemory' in message) {
       this.fail(new ReaderDied({ cause: 'memory' }, this.residentMb));
     } else if ('surprised' in message) {
@@ -164,9 +175,12 @@ class Reading {
     } else if ('failed' in message) {
       this.fail(new Error(message.failed));
     } else if ('format' in message) {
-      this.watch.onFormat?.(message.format);
+      this.options.onFormat?.(message.format);
     } else if ('reading' in message) {
-      this.watch.onReading?.(message.reading);
+      this.options.onReading?.(message.reading);
+    } else if ('ocrPage' in message) {
+      this.extend(ocrProcessorMs);
+      this.options.onPage?.(message.ocrPage);
     } else if ('method' in message) {
       void this.reply(message);
     } else {
@@ -179,19 +193,23 @@ class Reading {
   private async reply(request: AdviceRequest): Promise<void> {
     this.isWorking = false;
     this.backstop.stop();
-    if (request.method !== 'label') {
-      this.processor.extend(drawingProcessorMs);
-      this.backstop.extend(drawingProcessorMs * backstopFactor);
-    }
+    if (request.method !== 'label') this.extend(drawingProcessorMs);
+    const { adviser } = this.options;
     try {
-      if (!this.adviser) throw new Error(`no adviser answers the request "${request.method}" of a document`);
-      const reply = await replyTo(request, this.adviser);
+      if (!adviser) throw new Error(`no adviser answers the request "${request.method}" of a document`);
+      const reply = await replyTo(request, adviser);
       this.isWorking = true;
       this.countTime();
       this.child?.send({ reply });
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  private extend(ms: number): void {
+    this.processorMs += ms;
+    this.processor.extend(ms);
+    this.backstop.extend(ms * backstopFactor);
   }
 
   /** Wall clock: counts while the consumer waits for the child, not while the child waits. */

@@ -1,12 +1,20 @@
 import { ChildData, endWithParent, isMemoryError } from '@parley/child-processes/in-child';
 import type { Advice, Adviser } from '@parley/documents/adviser';
-import { type Block, type OnReading, type Source, UnreadableDocument } from '@parley/documents/block';
+import {
+  type Block,
+  DocumentWithoutText,
+  type OnReading,
+  type Source,
+  UnreadableDocument,
+} from '@parley/documents/block';
 import { chooseFormat } from '@parley/documents/choose-format';
 import type { Format } from '@parley/documents/formats';
 import { labelledBlocks } from '@parley/documents/labelled-blocks';
 import { parseDocument } from '@parley/documents/parse-document';
 import { failureOf, type ReaderFailure } from '@parley/documents/reader-failure';
+import { type OcrPage, ocrParser } from '@parley/documents/read-by-ocr';
 import { SeenPages } from '@parley/documents/seen-pages';
+import type { OcrLanguage } from '@parley/documents/text-recogniser';
 import { type Chunk, type ChunkOptions, chunkStream } from './chunker';
 
 export interface ReadingTask extends ChunkOptions {
@@ -16,6 +24,8 @@ export interface ReadingTask extends ChunkOptions {
   advice?: Advice;
   /** Reads the text of a document whose reader fails, without its structure. */
   asPlainText?: boolean;
+  /** Languages in which pages without text, and pictures, are read by OCR. Default: they are not. */
+  ocr?: OcrLanguage[];
 }
 
 export interface Batch {
@@ -40,7 +50,8 @@ export type ChildMessage =
   | { format: string }
   | { reading: number }
   | AdviceRequest
-  | { unreadable: string }
+  | { ocrPage: OcrPage }
+  | { unreadable: string; ocrHelps: boolean }
   | { outOfMemory: true }
   | { surprised: ReaderFailure }
   | { failed: string };
@@ -76,7 +87,7 @@ async function main(): Promise<void> {
       format = chosen;
       parent.send({ format: chosen.name });
       const source = { ...task, bytes, onReading: parent.reportReading() };
-      for await (const batch of batches(source, task, chosen, parent.adviser)) {
+      for await (const batch of batches(source, task, chosen, parent)) {
         await parent.batchRequested();
         parent.send(batch);
       }
@@ -88,7 +99,10 @@ async function main(): Promise<void> {
 }
 
 function failureMessage(error: unknown, format: ChosenFormat | undefined): ChildMessage {
-  if (error instanceof UnreadableDocument) return { unreadable: error.message.slice(0, longestReason) };
+  if (error instanceof UnreadableDocument) {
+    const ocrHelps = error instanceof DocumentWithoutText && error.hasPictures;
+    return { unreadable: error.message.slice(0, longestReason), ocrHelps };
+  }
   if (isMemoryError(error)) return { outOfMemory: true };
   const { message, stack = message, syscall, code = '' } = error as NodeJS.ErrnoException;
   // Another attempt may find the rest of the content, a file that could not be opened, or a complete installation.
@@ -155,11 +169,16 @@ class ParentConnection {
   }
 }
 
-async function* batches(document: Source, task: ReadingTask, format: Format, adviser: Adviser): AsyncGenerator<Batch> {
+async function* batches(
+  document: Source,
+  task: ReadingTask,
+  format: Format,
+  parent: ParentConnection,
+): AsyncGenerator<Batch> {
   let part = 0;
   const source = { ...document, onProgress: (now: number) => (part = now) };
   let chunks: Chunk[] = [];
-  for await (const chunk of allChunks(source, task, format, adviser)) {
+  for await (const chunk of allChunks(source, task, format, parent)) {
     chunks.push(chunk);
     if (chunks.length < chunksInBatch) continue;
     yield { chunks, part };
@@ -170,15 +189,18 @@ async function* batches(document: Source, task: ReadingTask, format: Format, adv
 
 async function* allChunks(
   source: Source,
-  { advice = {}, asPlainText, ...options }: ReadingTask,
+  { advice = {}, asPlainText, ocr, ...options }: ReadingTask,
   format: Format,
-  adviser: Adviser,
+  parent: ParentConnection,
 ): AsyncGenerator<Chunk> {
+  const { adviser } = parent;
   const { transcribePages = false, indexPages = false } = advice.vision ?? {};
   const hasPages = (transcribePages || indexPages) && format.name === 'PDF';
   const pages = hasPages ? await SeenPages.open(source.bytes, adviser) : undefined;
   try {
-    let blocks: AsyncIterable<Block> = parseDocument(source, asPlainText ? format.plainText : format.parse);
+    const byOcr = ocr && ocrParser(format, { languages: ocr, onPage: (ocrPage) => parent.send({ ocrPage }) });
+    const parse = asPlainText ? format.plainText : (byOcr ?? format.parse);
+    let blocks: AsyncIterable<Block> = parseDocument(source, parse);
     if (pages) blocks = pages.transcribed(blocks, transcribePages);
     if (advice.labels) blocks = labelledBlocks(blocks, adviser);
     let position = 0;

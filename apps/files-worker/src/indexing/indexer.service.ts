@@ -9,6 +9,7 @@ import { blobStore } from '../../../files/src/store/tokens';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
 import { inSpan, type SpanStart, stepsInSpans } from '@parley/tracing/tracing';
+import type { OcrLanguage } from '@parley/documents/text-recogniser';
 import type { Chunk } from './chunker';
 import { DocumentAdvisersService } from './document-advisers.service';
 import { SummarizerService } from './summarizer.service';
@@ -31,6 +32,8 @@ const stages = {
 export interface IndexOptions {
   /** Reads the text of a document whose reader fails, without its structure. */
   asPlainText: boolean;
+  /** Languages in which pages without text, and pictures, are read by OCR. */
+  ocr?: OcrLanguage[];
 }
 
 /** Turns a content into the passages and vectors of its version. Idempotent. */
@@ -102,17 +105,18 @@ export class IndexerService {
     version: ContentVersion,
     file: FileEntity,
     lease: JobLease,
-    { asPlainText }: IndexOptions,
+    { asPlainText, ocr }: IndexOptions,
   ): Promise<AsyncIterable<Batch>> {
     const { indexing } = file;
-    if (asksModels(indexing) || asPlainText) await this.deleteEarlierAttempt(version, file);
+    if (asksModels(indexing) || asPlainText || ocr) await this.deleteEarlierAttempt(version, file);
     const task = { sizeBytes: Number(file.size), contentType: file.content_type, key: file.key, ...limits(indexing) };
     const content = await inSpan(stages.reading, () => this.blobs.read(blobOf(file)));
     const { advice, adviser } = this.advisers.adviceFor(indexing, lease);
-    const batches = this.documents.read({ ...task, advice, asPlainText }, content, lease.signal, {
+    const batches = this.documents.read({ ...task, advice, asPlainText, ocr }, content, lease.signal, {
       adviser,
       onFormat: (format) => (lease.format = format),
       onReading: (part) => lease.noteReading(part),
+      onPage: ({ page, of }) => lease.noteReading((page - 1) / of),
     });
     const { summarization } = indexing;
     return summarization?.enable ? this.summarizer.withSummaries(batches, summarization, lease) : batches;

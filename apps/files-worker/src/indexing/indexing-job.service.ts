@@ -18,9 +18,12 @@ import { continueTrace, currentTraceparent, type SpanStart } from '@parley/traci
 import { FilesWorkerConfig } from '../config';
 import { IndexerService } from './indexer.service';
 import { JobLease } from './job-lease';
-import { UnreadableDocument } from '@parley/documents/block';
+import { DocumentWithoutText, UnreadableDocument } from '@parley/documents/block';
 import { noFormat, readerVersions } from '@parley/documents/reader-versions';
+import { OcrBusy, OcrService } from './ocr.service';
 import { ReaderDied, ReaderFailed, ReaderStarved } from './reader-errors';
+
+const ocrIsOff = 'This server reads no files by OCR: its operator has set OCR=off.';
 
 const maxLoggedReason = 120;
 
@@ -28,6 +31,8 @@ const maxLoggedReason = 120;
 const oursPauseMs = 2_000;
 /** The document is read again after it. */
 const modelsAwayPauseMs = 60_000;
+/** Pause of a file that waits for OCR: many may wait, and a page takes seconds. */
+const ocrPauseMs = 10_000;
 
 /** Failures that do not count as an attempt. */
 const ours = [ServerBusy, ModelsAway, ApiError, ReaderStarved];
@@ -51,6 +56,7 @@ export class IndexingJobService implements OnModuleInit {
     private readonly work: WorkQueue,
     private readonly models: IndexModelsRepository,
     private readonly indexer: IndexerService,
+    private readonly ocr: OcrService,
     private readonly config: FilesWorkerConfig,
     @Inject(platformToken) private readonly platform: Platform,
   ) {}
@@ -94,15 +100,20 @@ export class IndexingJobService implements OnModuleInit {
    * the document kills the second reader too, or when no plain text can be had.
    */
   private async indexWithAnyReader(job: LeasedJob, lease: JobLease): Promise<Indexed> {
-    const { version } = job;
+    const { version, file } = job;
     let deaths = 0;
     let failure: ReaderFailed | undefined;
+    let ocr = this.ocr.languagesFor(file);
     for (;;) {
       try {
-        const models = await this.indexer.index(job, lease, { asPlainText: failure !== undefined });
+        const options = { asPlainText: failure !== undefined, ocr };
+        const models = await this.ocr.inTurn(ocr, () => this.indexer.index(job, lease, options));
         return { models, warning: failure?.warning };
       } catch (error) {
-        if (error instanceof ReaderDied) {
+        if (error instanceof DocumentWithoutText && error.hasPictures && !ocr) {
+          ocr = this.ocr.languagesForScanned(file);
+          if (!ocr) throw this.ocr.isOff ? new UnreadableDocument(`${error.message} ${ocrIsOff}`) : error;
+        } else if (error instanceof ReaderDied) {
           this.platform.logger.warn({ ...version, deaths: ++deaths, err: error }, 'a document reader died');
           if (deaths === mostReaderDeaths) throw new UnreadableDocument(error.message);
         } else if (error instanceof ReaderFailed) {
@@ -132,6 +143,9 @@ export class IndexingJobService implements OnModuleInit {
   private async settle(job: LeasedJob, error: unknown, signal: AbortSignal, format?: string): Promise<void> {
     const { version, attempt } = job;
     const { logger } = this.platform;
+    if (error instanceof OcrBusy) {
+      return this.jobs.postponeJob(job, { pauseMs: ocrPauseMs, error: error.message, counts: 'nothing' });
+    }
     if (error instanceof LeaseLost) {
       await this.jobs.returnAttempt(version);
       return this.end(job);

@@ -7,6 +7,7 @@ import { ModelsAway } from '@parley/service/models.client';
 import { LeaseLost } from '@parley/work-queue/queue';
 import { FilesWorkerConfig } from '../config';
 import { IndexingJobService } from './indexing-job.service';
+import { OcrBusy, OcrService } from './ocr.service';
 import { ReaderStarved } from './reader-errors';
 
 const version = { botId: 'bot', fileId: 'file', contentVersion: 'v1' };
@@ -30,6 +31,7 @@ async function outcomeOf(
     failIndexing: (_tx: unknown, _fileId: string, _version: string, { reason }: { reason: string }) =>
       Promise.resolve(void calls.push({ failed: reason })),
   };
+  const config = new FilesWorkerConfig();
   const service = new IndexingJobService(
     { transaction: (work: (tx: object) => Promise<unknown>) => work({}) } as never,
     files as never,
@@ -37,10 +39,19 @@ async function outcomeOf(
     { add: () => Promise.resolve() } as never,
     {} as never,
     { index: () => Promise.reject(error) } as never,
-    new FilesWorkerConfig(),
+    new OcrService(config),
+    config,
     { logger: createLogger('test', 'silent'), instance: 'worker' } as never,
   );
-  const job = { version, file: {}, lease: 'lease', attempt: attempts, lastError, traceparent: null } as LeasedJob;
+  const file = { indexing: {}, content_type: 'text/plain', key: 'a' };
+  const job = {
+    version,
+    file,
+    lease: 'lease',
+    attempt: attempts,
+    lastError,
+    traceparent: null,
+  } as unknown as LeasedJob;
   await service.run(job, stopping).catch((thrown: unknown) => calls.push({ thrown }));
   return calls;
 }
@@ -58,6 +69,12 @@ it.each([
 
 it('does not count an attempt while the models service is away, and repeats it after a minute', async () => {
   expect(await outcomeOf(new ModelsAway('away'), 10)).toEqual([{ counts: 'nothing', pauseMs: 60_000, error: 'away' }]);
+});
+
+it('lets a file wait that has no turn for OCR, and does not count the attempt', async () => {
+  const error = new OcrBusy();
+
+  expect(await outcomeOf(error, 10)).toEqual([{ counts: 'nothing', pauseMs: 10_000, error: error.message }]);
 });
 
 it.each([

@@ -5,6 +5,7 @@ import { DocumentReaderService } from './document-reader.service';
 import { IndexFileHandler } from './index-file.handler';
 import { IndexerService } from './indexer.service';
 import { IndexingJobService } from './indexing-job.service';
+import { OcrService } from './ocr.service';
 import { PointsService } from './points.service';
 import { SummarizerService } from './summarizer.service';
 
@@ -16,6 +17,7 @@ import { SummarizerService } from './summarizer.service';
     DocumentReaderService,
     IndexerService,
     IndexingJobService,
+    OcrService,
     PointsService,
     SummarizerService,
   ],

@@ -12,6 +12,7 @@ import { type EmbeddingResponse, EmbeddingServer } from '@parley/testing/embeddi
 import { metricValue } from '@parley/testing/metric-value';
 import { type RunningService, startService } from '@parley/testing/running-service';
 import { waitFor } from '@parley/testing/wait-for';
+import { FilesWorkerConfig } from '../../../files-worker/src/config';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
@@ -31,7 +32,7 @@ beforeAll(async () => {
     (databaseUrl, platform, contentUrl) =>
       FilesModule.register(Object.assign(new FilesConfig(), ofFiles, { databaseUrl, contentUrl }), platform),
     (databaseUrl, platform) =>
-      FilesWorkerModule.register(Object.assign(new FilesConfig(), ofWorker, { databaseUrl }), platform),
+      FilesWorkerModule.register(Object.assign(new FilesWorkerConfig(), ofWorker, { databaseUrl }), platform),
   );
   sql = service.apps[0]!.get(Database, { strict: false });
 });

@@ -11,6 +11,7 @@ import { json, LoopbackServer } from '@parley/testing/loopback-server';
 import { type RunningService, startServiceOn } from '@parley/testing/running-service';
 import { createEmptyDatabase, type EmptyDatabase, removeRows } from '@parley/testing/test-database';
 import { waitFor } from '@parley/testing/wait-for';
+import { FilesWorkerConfig } from '../../../files-worker/src/config';
 import { FilesWorkerModule } from '../../../files-worker/src/files-worker.module';
 import { FilesConfig } from '../config';
 import { FilesModule } from '../files.module';
@@ -69,7 +70,7 @@ async function restart(models: Models): Promise<RunningService> {
       ),
     (databaseUrl, platform) =>
       FilesWorkerModule.register(
-        Object.assign(new FilesConfig(), settings, {
+        Object.assign(new FilesWorkerConfig(), settings, {
           databaseUrl,
           indexingAttempts: 2,
           heartbeatMs: 50,

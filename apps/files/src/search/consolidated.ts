@@ -20,6 +20,7 @@ export function consolidated(rows: FoundRow[], { includeBreadcrumb }: SearchFile
         type: 'consolidated',
         subtype: best.subtype,
         pageNumber: first.page_number ?? undefined,
+        ocr: found.some((row) => row.is_recognised) || undefined,
         position: parts[0]?.position ?? best.position,
       },
       file: toPassageFile(best),

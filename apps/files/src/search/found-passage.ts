@@ -5,7 +5,13 @@ export function toFoundPassage(row: FoundRow, { withContext, includeBreadcrumb }
   return {
     content: withContext || !includeBreadcrumb ? row.content : withBreadcrumb(row.breadcrumb, row.content),
     score: row.score,
-    meta: { type: row.type, subtype: row.subtype, pageNumber: row.page_number ?? undefined, position: row.position },
+    meta: {
+      type: row.type,
+      subtype: row.subtype,
+      pageNumber: row.page_number ?? undefined,
+      ocr: row.is_recognised || undefined,
+      position: row.position,
+    },
     file: toPassageFile(row),
     context: withContext ? contextOf(row, includeBreadcrumb ?? false) : undefined,
   };

@@ -31,6 +31,7 @@ import { Files1795392000000 } from './migrations/1795392000000-files';
 import { WorkQueue1796000000000 } from './migrations/1796000000000-work-queue';
 import { Lexicon1797200000000 } from './migrations/1797200000000-lexicon';
 import { Readers1797300000000 } from './migrations/1797300000000-readers';
+import { RecognisedPassages1797400000000 } from './migrations/1797400000000-recognised-passages';
 import { ModelCheckService } from './model-check.service';
 import { CloseNextModel, NextModelService } from './next-model.service';
 import { openBlobs } from './open-blobs';
@@ -51,6 +52,7 @@ export const filesDatabase: ServiceSchema = {
     Lexicon1797200000000,
     LocalIndexBlocks1797250000000,
     Readers1797300000000,
+    RecognisedPassages1797400000000,
   ],
   entities: [
     ...eventEntities,

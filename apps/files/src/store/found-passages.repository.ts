@@ -22,6 +22,7 @@ export interface FoundRow {
   subtype: PassageSubtype;
   position: number;
   page_number: number | null;
+  is_recognised: boolean;
   breadcrumb: string[];
   neighbours: Neighbour[];
   file_id: string;
@@ -84,7 +85,7 @@ export class FoundPassagesRepository {
          ORDER BY position) AS neighbours
        FROM (
          SELECT hit.score, hit.rank, passage.id, passage.content, passage.type, passage.subtype, passage.position,
-           passage.page_number, passage.breadcrumb, passage.content_version,
+           passage.page_number, passage.is_recognised, passage.breadcrumb, passage.content_version,
            file.id AS file_id, key, content_type, metadata, tags, created_at, updated_at
          FROM unnest($1::uuid[], $2::float8[]) WITH ORDINALITY AS hit (id, score, rank)
          CROSS JOIN LATERAL (SELECT * FROM passage WHERE passage.id = hit.id OFFSET 0) passage

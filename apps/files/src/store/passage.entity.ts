@@ -20,4 +20,7 @@ export class PassageEntity {
   @Column('integer', { nullable: true }) page_number!: number | null;
   @Column('text', { array: true }) breadcrumb!: string[];
   @Column('text', { default: 'chunk' }) type!: PassageType;
+
+  /** Whether text was read by OCR. */
+  @Column('boolean', { default: false }) is_recognised!: boolean;
 }

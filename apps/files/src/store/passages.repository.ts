@@ -15,10 +15,14 @@ export interface NewPassage {
   type?: PassageType;
   subtype: PassageSubtype;
   pageNumber?: number;
+  isRecognised?: boolean;
   breadcrumb: string[];
 }
 
-type PassageRow = Pick<PassageEntity, 'id' | 'position' | 'content' | 'type' | 'subtype' | 'page_number'>;
+type PassageRow = Pick<
+  PassageEntity,
+  'id' | 'position' | 'content' | 'type' | 'subtype' | 'page_number' | 'is_recognised'
+>;
 
 export interface ContentVersion extends FileRef {
   contentVersion: string;
@@ -47,23 +51,27 @@ export class PassagesRepository {
     passages: NewPassage[],
     sql: Sql = this.database,
   ): Promise<void> {
-    const rows = passages.map(({ position, content, type = 'chunk', subtype, pageNumber, breadcrumb }) => ({
-      position,
-      id: passageId(fileId, contentVersion, position),
-      content,
-      type,
-      subtype,
-      page_number: pageNumber ?? null,
-      breadcrumb,
-    }));
+    const rows = passages.map(
+      ({ position, content, type = 'chunk', subtype, pageNumber, isRecognised = false, breadcrumb }) => ({
+        position,
+        id: passageId(fileId, contentVersion, position),
+        content,
+        type,
+        subtype,
+        page_number: pageNumber ?? null,
+        is_recognised: isRecognised,
+        breadcrumb,
+      }),
+    );
     await sql.query(
-      `INSERT INTO passage (file_id, content_version, bot_id, position, id, content, type, subtype, page_number, breadcrumb)
-       SELECT $1, $2, $3, position, id, content, type, subtype, page_number, breadcrumb
+      `INSERT INTO passage (file_id, content_version, bot_id, position, id, content, type, subtype, page_number,
+         is_recognised, breadcrumb)
+       SELECT $1, $2, $3, position, id, content, type, subtype, page_number, is_recognised, breadcrumb
        FROM jsonb_to_recordset($4::jsonb) AS entry (position integer, id uuid, content text, type text, subtype text,
-         page_number integer, breadcrumb text[])
+         page_number integer, is_recognised boolean, breadcrumb text[])
        ON CONFLICT (file_id, content_version, position) DO UPDATE SET
          content = excluded.content, type = excluded.type, subtype = excluded.subtype, page_number = excluded.page_number,
-         breadcrumb = excluded.breadcrumb`,
+         is_recognised = excluded.is_recognised, breadcrumb = excluded.breadcrumb`,
       [fileId, contentVersion, botId, JSON.stringify(rows)],
     );
   }
@@ -78,7 +86,7 @@ export class PassagesRepository {
     const values: unknown[] = [fileId, activeVersion];
     const boundTo = [fileId, activeVersion];
     const found = await this.database.query<PassageRow>(
-      `SELECT id, position, content, type, subtype, page_number FROM passage
+      `SELECT id, position, content, type, subtype, page_number, is_recognised FROM passage
        WHERE file_id = $1 AND content_version = $2 AND ${documentOrder.after(query.nextToken, boundTo, values)}
        ORDER BY ${documentOrder.orderBy} LIMIT ${limit + 1}`,
       values,
@@ -98,7 +106,8 @@ export class PassagesRepository {
   /** Passages from position `start` on. Index: the primary key. */
   listFromPosition({ fileId, contentVersion }: ContentVersion, start: number, limit: number): Promise<NewPassage[]> {
     return this.database.query<NewPassage>(
-      `SELECT position, content, type, subtype, page_number AS "pageNumber", breadcrumb FROM passage
+      `SELECT position, content, type, subtype, page_number AS "pageNumber",
+         is_recognised AS "isRecognised", breadcrumb FROM passage
        WHERE file_id = $1 AND content_version = $2 AND position >= $3 ORDER BY position LIMIT $4`,
       [fileId, contentVersion, start, limit],
     );
@@ -106,7 +115,8 @@ export class PassagesRepository {
 
   listAllOfVersion(tx: Sql, { fileId, contentVersion }: ContentVersion): Promise<NewPassage[]> {
     return tx.query<NewPassage>(
-      `SELECT position, content, type, subtype, page_number AS "pageNumber", breadcrumb FROM passage
+      `SELECT position, content, type, subtype, page_number AS "pageNumber",
+         is_recognised AS "isRecognised", breadcrumb FROM passage
        WHERE file_id = $1 AND content_version = $2 ORDER BY position`,
       [fileId, contentVersion],
     );
@@ -122,6 +132,7 @@ export class PassagesRepository {
   }
 }
 
-function toPassage({ id, content, type, subtype, page_number, position }: PassageRow): Passage {
-  return { id, content, meta: { type, subtype, pageNumber: page_number ?? undefined, position } };
+function toPassage({ id, content, type, subtype, page_number, is_recognised, position }: PassageRow): Passage {
+  const ocr = is_recognised || undefined;
+  return { id, content, meta: { type, subtype, pageNumber: page_number ?? undefined, ocr, position } };
 }
