@@ -98,7 +98,7 @@ export class CompoundFile {
     const numbers: number[] = [];
     for (let i = 0; i < firstFatSectors; i++) numbers.push(this.bytes.readUInt32LE(76 + 4 * i));
     const lists = new Set<number>();
-    for (let list = this.bytes.readUInt32LE(68); list <= lastSector; ) {
+    for (let list = this.bytes.readUInt32LE(68); list <= lastSector;) {
       if (lists.has(list)) throw damaged('its sectors go in a circle');
       lists.add(list);
       const entries = numbersIn(this.sector(list));
@@ -126,10 +126,7 @@ export class CompoundFile {
 }
 
 /** Opens a document that has one of these parts. Throws UnreadableDocument for encrypted and for other ones. */
-export function openOffice(
-  bytes: Buffer,
-  { parts, expected }: { parts: string[]; expected: string },
-): CompoundFile {
+export function openOffice(bytes: Buffer, { parts, expected }: { parts: string[]; expected: string }): CompoundFile {
   const file = new CompoundFile(bytes);
   if (parts.some((part) => file.has(part))) return file;
   if (file.has('EncryptedPackage') || file.has('\tDRMContent')) throw new UnreadableDocument(protectedByPassword);

@@ -81,7 +81,7 @@ export class RecordReader {
   characters(length: number, flags: number): string {
     const texts: string[] = [];
     let wide = flags & isWide;
-    for (let left = length; left > 0 && !this.isAtEnd; ) {
+    for (let left = length; left > 0 && !this.isAtEnd;) {
       if (this.at >= this.here.length) {
         this.enterNext();
         wide = this.byte() & isWide;

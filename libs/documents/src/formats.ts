@@ -13,6 +13,7 @@ import { parseText } from './parse-text';
 import { parseXml } from './parse-xml';
 import { archiveText, bookText, markupText, pageText } from './plain-text';
 import { sourceExtensions, sourceTypes } from './source-types';
+import { isCompoundFile } from './zip';
 
 export interface Format {
   name: string;
@@ -78,8 +79,14 @@ export const formats: readonly Format[] = [
     extensions: ['.docx', '.dotx', '.docm', '.doc', '.dot'],
     within: ['application/rtf', 'application/xml'],
     parse: parseWordFile,
-    plainText: ({ bytes }) =>
-      archiveText(bytes, { save: '.docx', parts: /^word\/(?:document|footnotes|endnotes)\w*\.xml$/, elements: 't' }),
+    plainText: async ({ bytes }) =>
+      isCompoundFile(bytes)
+        ? (await import('./parse-doc')).docText(bytes)
+        : archiveText(bytes, {
+            save: '.docx',
+            parts: /^word\/(?:document|footnotes|endnotes)\w*\.xml$/,
+            elements: 't',
+          }),
   },
   {
     name: 'PowerPoint',

@@ -8,8 +8,8 @@ import { markedEncoding } from './wide-encoding';
 import { isCompoundFile } from './zip';
 
 const headBytes = 8_000;
-/** Streams of Excel 2 to 4, which have no file around them. */
-const oldWorkbook = /^\x09[\x00\x02\x04][\x04\x06]\x00/;
+/** Beginnings of streams of Excel 2 to 4, which have no file around them. */
+const oldWorkbooks = new Set(['09000400', '09020600', '09040600']);
 const markup = /^\s*(?:<\?xml|<!doctype html|<!--|<(?:html|head|meta|body|style|table|div|p|center)\b)/i;
 
 /*
@@ -27,7 +27,7 @@ export async function parseWordFile({ bytes }: Source): Promise<Blocks> {
 export async function parseExcelFile({ bytes }: Source): Promise<Blocks> {
   if (isCompoundFile(bytes)) return (await import('./parse-xls')).parseXls(bytes);
   const head = headOf(bytes);
-  if (oldWorkbook.test(head)) throw tooOldWorkbook();
+  if (oldWorkbooks.has(bytes.toString('hex', 0, 4))) throw tooOldWorkbook();
   if (head.includes('urn:schemas-microsoft-com:office:spreadsheet') && /<(?:\w+:)?Workbook\b/.test(head)) {
     return (await import('./parse-excel-2003')).parseExcel2003(bytes);
   }
@@ -47,5 +47,7 @@ function headOf(bytes: Buffer): string {
 
 function isReadable(head: string): boolean {
   const text = head.replace(/^\uFEFF|^ï»¿/, '');
-  return /^\s*\{\\rtf/.test(text) || /^(?:MIME-Version|Content-Type):/im.test(text.slice(0, 1_000)) || markup.test(text);
+  return (
+    /^\s*\{\\rtf/.test(text) || /^(?:MIME-Version|Content-Type):/im.test(text.slice(0, 1_000)) || markup.test(text)
+  );
 }

@@ -19,6 +19,11 @@ const property = {
   depth: 0x6649,
   header: 0x3404,
 };
+/** Marks of ends, notes, fields and drawings, and the sign that stands for a symbol. */
+// oxlint-disable-next-line eslint/no-control-regex -- marks of the format
+const marks = /[\x01-\x08\x0b-\x0d\x13-\x15\x1e\x1f(]/g;
+// oxlint-disable-next-line eslint/no-control-regex -- marks of the format
+const ends = /[\x07\r\f\v]/g;
 const deepestTable = 20;
 const cellMark = '\x07';
 /** Separators of notes, before the headers and footers of the first section. */
@@ -43,7 +48,7 @@ export function parseDoc(bytes: Buffer): Block[] {
 export function docText(bytes: Buffer): Iterable<Block> {
   const document = new WordBinary(bytes);
   const texts: string[] = [];
-  for (const { text } of document.runs(0, document.story('boxes').end)) texts.push(text.replace(/[\x07\r\f\v]/g, '\n'));
+  for (const { text } of document.runs(0, document.story('boxes').end)) texts.push(text.replace(ends, '\n'));
   return parseText(texts);
 }
 
@@ -146,7 +151,7 @@ class DocumentReader {
     };
     for (const run of this.document.runs(start, end)) {
       let from = 0;
-      for (const { 0: character, index } of run.text.matchAll(/[\x01-\x08\x0b-\x0d\x13-\x15\x1e\x1f(]/g)) {
+      for (const { 0: character, index } of run.text.matchAll(marks)) {
         const isEnd = character === '\r' || character === '\f' || character === cellMark;
         const element = isEnd ? undefined : this.special(character, run, index);
         if (element === undefined && !isEnd) continue;
@@ -180,7 +185,10 @@ class DocumentReader {
         return leaf('noBreakHyphen', {});
       case '(':
         if (!run.isSpecial || !run.symbol) return undefined;
-        return leaf('sym', { font: run.symbol.font, char: run.symbol.code.toString(16).toUpperCase().padStart(4, '0') });
+        return leaf('sym', {
+          font: run.symbol.font,
+          char: run.symbol.code.toString(16).toUpperCase().padStart(4, '0'),
+        });
       default:
         return nothing;
     }
@@ -306,7 +314,7 @@ function numbersIn(bytes: Buffer): number[] {
 
 function stringsIn(bytes: Buffer): string[] {
   const strings: string[] = [];
-  for (let at = 0; at + 2 <= bytes.length; ) {
+  for (let at = 0; at + 2 <= bytes.length;) {
     const end = at + 2 + bytes.readUInt16LE(at) * 2;
     strings.push(bytes.toString('utf16le', at + 2, end));
     at = end;

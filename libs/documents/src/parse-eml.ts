@@ -102,7 +102,8 @@ class MessageReader {
     const nothing: Content = { body: [], attached: [], isHtml: false };
     if (!kind || bytes.length === 0) return nothing;
     if (kind === 'message') return { ...nothing, attached: await this.messageContent(bytes) };
-    if (kind === 'rtf') return disposition === 'attachment' ? nothing : { ...nothing, body: parseRtf(bytes), isHtml: true };
+    if (kind === 'rtf')
+      return disposition === 'attachment' ? nothing : { ...nothing, body: parseRtf(bytes), isHtml: true };
 
     const isAttached =
       disposition === 'attachment' || !/^(?:text|application\/xhtml)/.test(part.contentType.parsed.value);

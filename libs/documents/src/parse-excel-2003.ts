@@ -89,7 +89,7 @@ function readRow(
 
 function cellText(data: XmlElement, format: NumberFormat | undefined): string {
   const text = textOf(data);
-  switch (attributeOf(data, 'Type')) {
+  switch (attributeOf(data, 'Type') ?? '') {
     case 'Number':
       return numberText(text, format, { from1904: false });
     case 'DateTime':

@@ -43,9 +43,14 @@ it('reads the same header as of a mail', async () => {
 });
 
 it('reads the body from HTML in its code page, rather than from the plain text', async () => {
-  const html = encodedAs('windows-1251', '<p>Паром отходит в семь.</p><table><tr><td>Пн</td><td>Север</td></tr></table>');
+  const html = encodedAs(
+    'windows-1251',
+    '<p>Паром отходит в семь.</p><table><tr><td>Пн</td><td>Север</td></tr></table>',
+  );
 
-  const blocks = await parseMsg(outlookMessage({ properties: { ...subject, '1000': 'Паром', '1013': html, '3fde': 1251 } }));
+  const blocks = await parseMsg(
+    outlookMessage({ properties: { ...subject, '1000': 'Паром', '1013': html, '3fde': 1251 } }),
+  );
 
   expect(textsOf(blocks)).toEqual(['Timetable', 'Паром отходит в семь.', 'Пн | Север']);
 });
@@ -128,5 +133,7 @@ it('keeps line ends of a name within its header line', async () => {
 });
 
 it('refuses a compound file that is no message', async () => {
-  await expect(parseMsg(compoundFileOf({ Other: Buffer.from('x') }))).rejects.toThrow(/not the declared Outlook message/);
+  await expect(parseMsg(compoundFileOf({ Other: Buffer.from('x') }))).rejects.toThrow(
+    /not the declared Outlook message/,
+  );
 });

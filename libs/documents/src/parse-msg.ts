@@ -74,7 +74,7 @@ class Properties {
   text(id: string): string {
     const wide = this.file.find(`__substg1.0_${id}001f`, this.storage);
     const text = wide?.toString('utf16le') ?? decodeCodePage(this.bytes(id, '001e'), this.page ?? 1252);
-    return text.replace(/\0[^]*$/, '');
+    return text.split('\0', 1)[0]!;
   }
 
   bytes(id: string, type = '0102'): Buffer {
@@ -227,7 +227,10 @@ function mimePart({ type, content, name }: MimePart): Buffer {
 }
 
 function percentEncoded(name: string): string {
-  return encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+  return encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
+  );
 }
 
 function mimeOf(header: string[], parts: Buffer[], kind: 'mixed' | 'alternative'): Buffer {

@@ -104,7 +104,7 @@ class PresentationReader {
   private readEdits(lastEdit: number): number {
     let document: number | undefined;
     const met = new Set<number>();
-    for (let at = lastEdit; !met.has(at); ) {
+    for (let at = lastEdit; !met.has(at);) {
       met.add(at);
       const edit = recordAt(this.stream, at);
       if (edit?.type !== record.edit || edit.content.length < 20) break;
@@ -122,7 +122,7 @@ class PresentationReader {
     const directory = recordAt(this.stream, position);
     if (directory?.type !== record.directory) return;
     const { content } = directory;
-    for (let at = 0; at + 4 <= content.length; ) {
+    for (let at = 0; at + 4 <= content.length;) {
       const head = content.readUInt32LE(at);
       at += 4;
       for (let i = 0; i < head >>> 20 && at + 4 <= content.length; i++, at += 4) {
@@ -143,7 +143,9 @@ class PresentationReader {
 
   private writeSlide(writer: BlockWriter, slide: PowerPointRecord, outline: SlideText[]): void {
     const drawing = childOf(slide, record.drawing, record.shapes, record.group);
-    const shapes = (drawing?.children ?? []).map((child) => shapeOf(child, outline)).filter((shape) => shape !== undefined);
+    const shapes = (drawing?.children ?? [])
+      .map((child) => shapeOf(child, outline))
+      .filter((shape) => shape !== undefined);
     const title = shapes.find((shape) => 'text' in shape && titles.has(shape.text.kind));
     if (title && 'text' in title) writer.heading(1, title.text.text.replace(/[\r\v]+/g, ' '));
     for (const shape of shapes) if (shape !== title) this.writeShape(writer, shape);
@@ -243,7 +245,9 @@ function isTable(group: PowerPointRecord): boolean {
 function rowsOf(cells: Shape[]): string[][] {
   const placed = cells.flatMap((cell) => {
     if (!('text' in cell) || !cell.anchor || cell.anchor.length < 16) return [];
-    return [{ left: cell.anchor.readInt32LE(0), top: cell.anchor.readInt32LE(4), text: shapeText(elementOf(cell.text)) }];
+    return [
+      { left: cell.anchor.readInt32LE(0), top: cell.anchor.readInt32LE(4), text: shapeText(elementOf(cell.text)) },
+    ];
   });
   const columns = [...new Set(placed.map(({ left }) => left))].toSorted((a, b) => a - b);
   const rows = Map.groupBy(placed, ({ top }) => top);
@@ -266,7 +270,11 @@ function elementOf({ text, styles }: SlideText): XmlElement {
     const { level = 0, bullet } = runs[run] ?? {};
     const mark = bullet === undefined ? [] : [element(bullet ? 'buChar' : 'buNone')];
     const properties = { name: 'pPr', attributes: { lvl: String(level) }, children: mark };
-    return { name: 'p', attributes: {}, children: [properties, { ...element('r'), children: [{ ...element('t'), children: [line] }] }] };
+    return {
+      name: 'p',
+      attributes: {},
+      children: [properties, { ...element('r'), children: [{ ...element('t'), children: [line] }] }],
+    };
   });
   return { ...element('sp'), children: [{ ...element('txBody'), children: paragraphs }] };
 }
@@ -306,7 +314,7 @@ const laterBytes: [mask: number, bytes: number][] = [
 function paragraphRuns(styles: Buffer, length: number): ParagraphRun[] {
   const runs: ParagraphRun[] = [];
   let end = 0;
-  for (let at = 0; end <= length && at + 10 <= styles.length; ) {
+  for (let at = 0; end <= length && at + 10 <= styles.length;) {
     end += styles.readUInt32LE(at);
     const level = Math.min(8, styles.readUInt16LE(at + 4));
     const mask = styles.readUInt32LE(at + 6);
@@ -316,7 +324,8 @@ function paragraphRuns(styles: Buffer, length: number): ParagraphRun[] {
       if (mask & 1 && at < styles.length) bullet = (styles[at]! & 1) === 1;
       at += 2;
     }
-    const skip = (sizes: [number, number][]) => sizes.reduce((sum, [bits, bytes]) => sum + (mask & bits ? bytes : 0), 0);
+    const skip = (sizes: [number, number][]) =>
+      sizes.reduce((sum, [bits, bytes]) => sum + (mask & bits ? bytes : 0), 0);
     at += skip(propertyBytes);
     if (mask & tabStops && at + 2 <= styles.length) at += 2 + 4 * styles.readUInt16LE(at);
     at += skip(laterBytes);

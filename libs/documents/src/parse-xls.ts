@@ -151,6 +151,8 @@ class WorkbookReader {
       case record.strings:
         reader.skip(8);
         while (!reader.isAtEnd) this.strings.push(reader.text(2));
+        break;
+      default:
     }
   }
 }
@@ -249,7 +251,7 @@ class SheetReader {
 
   private write({ row, column }: { row: number; column: number }, text: string): void {
     let cells = this.rows.get(row);
-    if (!cells) this.rows.set(row, (cells = new Map()));
+    if (!cells) this.rows.set(row, (cells = new Map<number, string>()));
     cells.set(column + 1, text);
   }
 

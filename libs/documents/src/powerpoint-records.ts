@@ -30,7 +30,7 @@ export function recordAt(stream: Buffer, at: number, depth = 0): (PowerPointReco
 
 export function recordsIn(content: Buffer, depth = 0): PowerPointRecord[] {
   const records: PowerPointRecord[] = [];
-  for (let at = 0; at < content.length; ) {
+  for (let at = 0; at < content.length;) {
     const record = recordAt(content, at, depth);
     if (!record) break;
     records.push(record);

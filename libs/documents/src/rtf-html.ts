@@ -16,7 +16,7 @@ const characters: { [word: string]: string } = {
 };
 
 interface Group {
-  /** What the text of the group is: of the page, a tag of it, or of the RTF alone. */
+  /** Text of the page, a tag of it, or neither. */
   kind: 'text' | 'tag' | 'skipped';
   isRtf: boolean;
   fallback: number;

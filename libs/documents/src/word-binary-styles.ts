@@ -142,6 +142,7 @@ function levelAt(bytes: Buffer, at: number, number: number): Level | undefined {
   const text = bytes
     .toString('utf16le', textAt + 2, end)
     .replace(/%/g, '')
+    // oxlint-disable-next-line eslint/no-control-regex -- numbers of levels
     .replace(/[\0-\x08]/g, (level) => `%${level.charCodeAt(0) + 1}`);
   const isLegal = (bytes[at + 5]! & 4) !== 0;
   return {
@@ -154,7 +155,10 @@ function levelAt(bytes: Buffer, at: number, number: number): Level | undefined {
 }
 
 function escaped(text: string): string {
-  return text
-    .replace(/[\0-\x1f\ud800-\udfff\ufffe\uffff]/g, '')
-    .replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+  return (
+    text
+      // oxlint-disable-next-line eslint/no-control-regex -- characters that XML has not
+      .replace(/[\0-\x1f\ud800-\udfff\ufffe\uffff]/g, '')
+      .replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+  );
 }

@@ -121,12 +121,17 @@ export class WordBinary {
     for (let i = this.pieceIndex(start); i < this.pieces.length && this.pieces[i]!.start < end; i++) {
       const piece = this.pieces[i]!;
       const last = Math.min(end, piece.end);
-      for (let position = Math.max(start, piece.start); position < last; ) {
+      for (let position = Math.max(start, piece.start); position < last;) {
         const at = piece.at + (position - piece.start) * piece.size;
         const run = this.characterRuns.find(at);
         const left = Math.ceil((run.end - at) / piece.size);
         const next = Math.min(last, position + Math.max(1, left));
-        const found = this.characterRun(run, position, this.stream.subarray(at, at + (next - position) * piece.size), piece);
+        const found = this.characterRun(
+          run,
+          position,
+          this.stream.subarray(at, at + (next - position) * piece.size),
+          piece,
+        );
         if (found) yield found;
         position = next;
       }
@@ -140,12 +145,7 @@ export class WordBinary {
     return this.paragraphRuns.find(piece.at + (position - piece.start) * piece.size).properties;
   }
 
-  private characterRun(
-    { properties }: Run,
-    start: number,
-    bytes: Buffer,
-    { size }: Piece,
-  ): CharacterRun | undefined {
+  private characterRun({ properties }: Run, start: number, bytes: Buffer, { size }: Piece): CharacterRun | undefined {
     let [isHidden, isSpecial, page] = [false, false, western];
     let symbol: CharacterRun['symbol'];
     for (const { code, operand } of codesIn(properties)) {
@@ -248,7 +248,7 @@ const tableDefinition = 0xd608;
 
 /** Codes of properties with their operands, at least four bytes each. */
 export function* codesIn(properties: Buffer): Generator<{ code: number; operand: Buffer }> {
-  for (let at = 0; at + 2 < properties.length; ) {
+  for (let at = 0; at + 2 < properties.length;) {
     const code = properties.readUInt16LE(at);
     at += 2;
     let size = sizeOfKind[code >> 13];

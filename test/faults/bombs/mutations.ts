@@ -190,7 +190,18 @@ function textOf(root: Node): string {
 }
 
 /** Numbers in two or four bytes: those around limits, marks of ends and of free sectors. */
-const extremeBytes = ['00000000', '01000000', 'ffffffff', 'feffffff', 'ffffff7f', '00000080', 'ffff', '0000', '0080', 'ff'];
+const extremeBytes = [
+  '00000000',
+  '01000000',
+  'ffffffff',
+  'feffffff',
+  'ffffff7f',
+  '00000080',
+  'ffff',
+  '0000',
+  '0080',
+  'ff',
+];
 
 /** A number in place of another, or bytes that are lost, doubled, moved or cut. */
 function mutatedBytes(text: string, { kind, at, other, value }: Mutation): string {
@@ -210,7 +221,11 @@ function mutatedBytes(text: string, { kind, at, other, value }: Mutation): strin
     case 'nest':
     case 'unwrap':
       return text.slice(0, from) + String.fromCharCode(value % 256) + text.slice(from + 1);
-    default: {
+    case 'number':
+    case 'attribute':
+    case 'reference':
+    case 'text':
+    case 'empty': {
       const number = Buffer.from(extremeBytes[value % extremeBytes.length]!, 'hex').toString('latin1');
       return text.slice(0, from) + number + text.slice(from + number.length);
     }

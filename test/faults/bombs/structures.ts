@@ -53,7 +53,11 @@ function compound(key: string, bytes: Buffer): Structure {
   const parts: Part[] = [];
   const read = (storage: Storage, path: string[]) => {
     for (const name of storage.streams.keys()) {
-      parts.push({ name: [...path, name].join('/'), text: file.get(name, storage).toString('latin1'), syntax: 'bytes' });
+      parts.push({
+        name: [...path, name].join('/'),
+        text: file.get(name, storage).toString('latin1'),
+        syntax: 'bytes',
+      });
     }
     for (const [name, inner] of storage.storages) read(inner, [...path, name]);
   };

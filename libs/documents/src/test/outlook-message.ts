@@ -15,7 +15,10 @@ export function outlookMessage(message: OutlookMessage): Buffer {
   return compoundFileOf(folderOf(message, 'message'));
 }
 
-function folderOf({ properties, recipients = [], attachments = [] }: OutlookMessage, kind: keyof typeof headBytes): Folder {
+function folderOf(
+  { properties, recipients = [], attachments = [] }: OutlookMessage,
+  kind: keyof typeof headBytes,
+): Folder {
   const folder = propertiesOf(properties, kind);
   for (const [index, one] of recipients.entries()) {
     folder[`__recip_version1.0_#${index.toString(16).padStart(8, '0')}`] = propertiesOf(one, 'other');
