@@ -2,7 +2,8 @@ export interface Folder {
   [name: string]: Buffer | Folder;
 }
 
-const sectorBytes = 512;
+/** Above this size the sectors are large, so that the head has the whole allocation table. */
+const mostInSmallSectors = 5_000_000;
 const endOfChain = 0xffff_fffe;
 const free = 0xffff_ffff;
 
@@ -18,6 +19,9 @@ interface Entry {
 export function compoundFileOf(folder: Folder): Buffer {
   const entries: Entry[] = [{ name: 'Root Entry', type: 5, child: free, right: free }];
   addAll(entries, folder, 0);
+  const size = entries.reduce((sum, { content }) => sum + 128 + (content?.length ?? 0), 0);
+  const shift = size > mostInSmallSectors ? 12 : 9;
+  const sectorBytes = 2 ** shift;
   const streams: Buffer[] = [];
   const fat: number[] = [];
   const place = (content: Buffer): number => {
@@ -41,14 +45,14 @@ export function compoundFileOf(folder: Folder): Buffer {
   header.writeUInt16LE(0x3e, 24);
   header.writeUInt16LE(3, 26);
   header.writeUInt16LE(0xfffe, 28);
-  header.writeUInt16LE(9, 30);
+  header.writeUInt16LE(shift, 30);
   header.writeUInt16LE(6, 32);
   header.writeUInt32LE(fatSectors, 44);
   header.writeUInt32LE(directory, 48);
   header.writeUInt32LE(0, 56);
   header.writeUInt32LE(endOfChain, 60);
   header.writeUInt32LE(endOfChain, 68);
-  header.fill(0xff, 76);
+  header.fill(0xff, 76, 512);
   for (let i = 0; i < Math.min(109, fatSectors); i++) header.writeUInt32LE(fatStart + i, 76 + 4 * i);
   return Buffer.concat([header, ...streams, table]);
 }
