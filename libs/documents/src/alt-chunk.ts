@@ -36,7 +36,8 @@ export async function importedBlocks(
   return read;
 }
 
-async function textBlocks(bytes: Buffer, extension: string): Promise<Block[]> {
+/** Content of a text by its start: RTF, a web archive, HTML or plain text. */
+export async function textBlocks(bytes: Buffer, extension: string): Promise<Block[]> {
   const head = bytes.toString('latin1', 0, 1000);
   if (head.startsWith('{\\rtf')) return parseRtf(bytes);
   if (/^\.mht(?:ml)?$/.test(extension) || /^(?:MIME-Version|Content-Type):/im.test(head)) return mailBlocks(bytes);

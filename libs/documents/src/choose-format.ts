@@ -7,7 +7,7 @@ import { looksLikeText, sniff, type Sniffed } from './sniff';
 /** Content types that say nothing about the content. `video/mp2t` is the type that systems guess for `.ts` files. */
 const vague = new Set(['', 'binary/octet-stream', 'video/mp2t']);
 const zip = 'application/zip';
-/** OLE compound file: legacy Office files, and encrypted OOXML files. The OOXML parser tells them apart. */
+/** OLE compound file of no known program, or an encrypted document. Its reader says which. */
 const compound = 'application/x-cfb';
 
 /**
@@ -71,7 +71,7 @@ function statedBy(contentType: string, extension: string) {
 /** Sniffing cannot distinguish text formats. ZIP-based formats are distinguished by their entries. */
 function agrees(stated: Format, found: Format | undefined, { contentType }: Sniffed, bytes: Buffer): boolean {
   if (stated.isText) return found?.isText ?? false;
-  if (contentType === compound) return true;
+  if (contentType === compound || stated.within?.includes(contentType)) return true;
   return contentType === zip && (bytes.includes('[Content_Types].xml') || bytes.includes('META-INF/'));
 }
 

@@ -8,8 +8,23 @@ const labels: Record<number, string> = {
   10003: 'euc-kr',
   10007: 'x-mac-cyrillic',
   10008: 'gbk',
+  1200: 'utf-16le',
+  20127: 'us-ascii',
+  20866: 'koi8-r',
+  20932: 'euc-jp',
+  21866: 'koi8-u',
+  50220: 'iso-2022-jp',
+  50221: 'iso-2022-jp',
+  50222: 'iso-2022-jp',
+  51932: 'euc-jp',
+  51936: 'gbk',
+  51949: 'euc-kr',
+  54936: 'gb18030',
   65001: 'utf-8',
 };
+
+/** Code pages 28591 to 28605 are ISO 8859. */
+const firstIso = 28_590;
 
 /** Code page by font charset (`\fcharset`). Charset 1 and unknown ones use the code page of the document. */
 const ofCharset: Record<number, number> = {
@@ -41,8 +56,12 @@ export function codePageOfCharset(charset: number): number | undefined {
   return ofCharset[charset];
 }
 
-/** Decodes bytes of a code page. Unknown code pages are decoded as windows-1252. */
+/** Name of the encoding of a code page; windows-1252 for unknown ones. */
+export function encodingOfPage(page: number): string {
+  const isIso = page > firstIso && page <= firstIso + 16;
+  return encodingOf(labels[page] ?? (isIso ? `iso-8859-${page - firstIso}` : `cp${page}`)) ?? 'windows-1252';
+}
+
 export function decodeCodePage(bytes: Buffer, page: number): string {
-  const encoding = encodingOf(labels[page] ?? `cp${page}`) ?? 'windows-1252';
-  return decoderOf(encoding).decode(bytes);
+  return decoderOf(encodingOfPage(page)).decode(bytes);
 }

@@ -36,6 +36,23 @@ const orchardTypes: Expected['types'] = [
   'code',
 ];
 
+const beesTexts = [
+  'Bees in the Orchard',
+  'Winter meeting in Überlingen',
+  'Spring tasks',
+  '- Open the hives\n  - Check the queen\n  - Count the frames\n- 梅 blossoms feed them 🐝',
+  'Remind everyone to bring gloves.',
+  'Harvest',
+  'Hive | Kilograms\nNorth | 14\nSouth | 9.5',
+  'Weighed without the wax.',
+];
+const cellarTexts = [
+  'Cellar',
+  'Variety | Crates | Picked on\nGrüner Boskoop | 12.5 | 2025-09-21\nふじ 🍏 | 7 | 2025-10-03\nTotal | 19.5 |',
+  'Prices',
+  'Grade | Per kilo\nFirst | 2.35',
+];
+
 const corpus: Expected[] = [
   {
     file: 'boats.csv',
@@ -76,6 +93,22 @@ const corpus: Expected[] = [
         'To: Ann Sailor <ann@example.net>, Jürgen Lotse <juergen@example.net>\nCc: crew@example.net\nDate: 2025-02-28T08:11:02',
       'Plan für März',
       'Die Fähre legt um sieben Uhr ab. Bitte kommt zwanzig Minuten früher an den Anleger.',
+      'Tag | Ziel\nMontag | Hallig Nordwind',
+      'Pier 3 is closed for the café',
+      'Pier three stays closed while the café gets a new roof. All boats moor at pier five.',
+      '- Fahrplan März.csv',
+    ],
+    types: ['title 1', 'subtitle 2', 'paragraph', 'table', 'list'],
+    without: ['logo.png', 'Monday,Albatross', '=?'],
+  },
+  {
+    file: 'ferry.msg',
+    texts: [
+      'Überfahrt: der neue Plan',
+      'From: Fährbureau <ferry@example.org>\n' +
+        'To: Ann Sailor <ann@example.net>, Jürgen Lotse <juergen@example.net>\nCc: crew@example.net\nDate: 2025-02-28T08:11:02',
+      'Plan für März',
+      'Die Fähre legt um sieben Uhr ab.',
       'Tag | Ziel\nMontag | Hallig Nordwind',
       'Pier 3 is closed for the café',
       'Pier three stays closed while the café gets a new roof. All boats moor at pier five.',
@@ -147,6 +180,12 @@ const corpus: Expected[] = [
     without: ['Contents page'],
   },
   {
+    file: 'libreoffice.doc',
+    texts: [...orchardTexts, '1. Loam over gravel drains best.'],
+    types: orchardTypes,
+    without: ['HYPERLINK', '\u0007'],
+  },
+  {
     file: 'libreoffice.docx',
     texts: [...orchardTexts, '1. Loam over gravel drains best.'],
     types: orchardTypes,
@@ -159,33 +198,26 @@ const corpus: Expected[] = [
   },
   {
     file: 'libreoffice.odp',
-    texts: [
-      'Bees in the Orchard',
-      'Winter meeting in Überlingen',
-      'Spring tasks',
-      '- Open the hives\n  - Check the queen\n  - Count the frames\n- 梅 blossoms feed them 🐝',
-      'Remind everyone to bring gloves.',
-      'Harvest',
-      'Hive | Kilograms\nNorth | 14\nSouth | 9.5',
-      'Weighed without the wax.',
-    ],
+    texts: beesTexts,
     types: ['title 1', 'paragraph', 'list', 'table'],
     pages: 3,
   },
   {
     file: 'libreoffice.ods',
-    texts: [
-      'Cellar',
-      'Variety | Crates | Picked on\nGrüner Boskoop | 12.5 | 2025-09-21\nふじ 🍏 | 7 | 2025-10-03\nTotal | 19.5 |',
-      'Prices',
-      'Grade | Per kilo\nFirst | 2.35',
-    ],
+    texts: cellarTexts,
     types: ['title 1', 'table'],
   },
   {
     file: 'libreoffice.odt',
     texts: [...orchardTexts.slice(0, 3), '[1] Loam over gravel drains best.', ...orchardTexts.slice(3)],
     types: orchardTypes,
+  },
+  {
+    file: 'libreoffice.ppt',
+    texts: beesTexts,
+    types: ['title 1', 'paragraph', 'list', 'table'],
+    pages: 3,
+    without: ['Click to edit'],
   },
   {
     file: 'libreoffice.pptx',
@@ -199,14 +231,31 @@ const corpus: Expected[] = [
     types: orchardTypes,
   },
   {
-    file: 'libreoffice.xlsx',
-    texts: [
-      'Cellar',
-      'Variety | Crates | Picked on\nGrüner Boskoop | 12.5 | 2025-09-21\nふじ 🍏 | 7 | 2025-10-03\nTotal | 19.5 |',
-      'Prices',
-      'Grade | Per kilo\nFirst | 2.35',
-    ],
+    file: 'libreoffice.xls',
+    texts: cellarTexts,
     types: ['title 1', 'table'],
+  },
+  {
+    file: 'libreoffice.xlsx',
+    texts: cellarTexts,
+    types: ['title 1', 'table'],
+  },
+  {
+    file: 'manual.doc',
+    texts: [
+      'Pilot manual, third edition',
+      '1. Entering the port',
+      'Slow down at the buoy[1] and call\nthe pilots. Zażółć, “naïve” – Пилот[2]',
+      '2. Fees',
+      'Vessel | Fee\nBarge or lighter | 40',
+      'After the table.',
+      '1. It is green.\n2. A Russian pilot.',
+      'Boxed warning',
+      'Page approved by the board',
+      'Comment by Ann: How slow?',
+    ],
+    types: ['title 1', 'paragraph', 'table', 'list'],
+    without: ['Not to be found', 'example.org'],
   },
   {
     file: 'openpyxl.xlsx',
@@ -238,18 +287,20 @@ const corpus: Expected[] = [
   },
   {
     file: 'python-pptx.pptx',
-    texts: [
-      'Bees in the Orchard',
-      'Winter meeting in Überlingen',
-      'Spring tasks',
-      '- Open the hives\n  - Check the queen\n  - Count the frames\n- 梅 blossoms feed them 🐝',
-      'Remind everyone to bring gloves.',
-      'Harvest',
-      'Hive | Kilograms\nNorth | 14\nSouth | 9.5',
-      'Weighed without the wax.',
-    ],
+    texts: beesTexts,
     types: ['title 1', 'paragraph', 'list', 'table'],
     pages: 3,
+  },
+  {
+    file: 'sheetjs.xlsb',
+    texts: [
+      'Tides',
+      'Порт | Tide | When | Share\nMarlow | 4.5 | 2025-09-21 | 12.5%\nCafé | TRUE |  | 1,234,567.89\nTotal | 7 | done | #DIV/0!',
+      'Comment by Ann on A6: Ask first',
+      'Old',
+      'Hidden\nx',
+    ],
+    types: ['title 1', 'table', 'paragraph'],
   },
 ];
 

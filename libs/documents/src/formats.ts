@@ -1,5 +1,6 @@
 import { type Blocks, DocumentWithoutText, type Source } from './block';
 import { charsetIn, charsetInPage, charsetInXml, decodeSlices, decodeText, sliceBytes } from './decode-text';
+import { parseExcelFile, parsePowerPointFile, parseWordFile } from './legacy-office';
 import { parseCsv, parseTsv } from './parse-csv';
 import { parseHtml } from './parse-html';
 import { parseJson, parseJsonLines } from './parse-json';
@@ -12,6 +13,7 @@ import { parseText } from './parse-text';
 import { parseXml } from './parse-xml';
 import { archiveText, bookText, markupText, pageText } from './plain-text';
 import { sourceExtensions, sourceTypes } from './source-types';
+import { isCompoundFile } from './zip';
 
 export interface Format {
   name: string;
@@ -21,6 +23,8 @@ export interface Format {
   extensions: string[];
   /** Plain-text formats: sniffing cannot tell them from other texts. */
   isText?: true;
+  /** Content types of other formats in files with this one's name and type. */
+  within?: string[];
   parse: (source: Source) => Blocks | Promise<Blocks>;
   /** Text without structure, for documents whose `parse` fails. Absent where only `parse` finds any text. */
   plainText?: (source: Source) => Blocks | Promise<Blocks>;
@@ -80,10 +84,17 @@ export const formats: readonly Format[] = [
       'application/vnd.ms-word.document.macroenabled.12',
       'application/msword',
     ],
-    extensions: ['.docx', '.dotx', '.docm', '.doc'],
-    parse: async ({ bytes, onReading }) => (await import('./parse-docx')).parseDocx(bytes, onReading),
-    plainText: ({ bytes }) =>
-      archiveText(bytes, { save: '.docx', parts: /^word\/(?:document|footnotes|endnotes)\w*\.xml$/, elements: 't' }),
+    extensions: ['.docx', '.dotx', '.docm', '.doc', '.dot'],
+    within: ['application/rtf', 'application/xml'],
+    parse: parseWordFile,
+    plainText: async ({ bytes }) =>
+      isCompoundFile(bytes)
+        ? (await import('./parse-doc')).docText(bytes)
+        : archiveText(bytes, {
+            save: '.docx',
+            parts: /^word\/(?:document|footnotes|endnotes)\w*\.xml$/,
+            elements: 't',
+          }),
   },
   {
     name: 'PowerPoint',
@@ -93,8 +104,8 @@ export const formats: readonly Format[] = [
       'application/vnd.ms-powerpoint.presentation.macroenabled.12',
       'application/vnd.ms-powerpoint',
     ],
-    extensions: ['.pptx', '.ppsx', '.pptm', '.ppt'],
-    parse: async ({ bytes, onReading }) => (await import('./parse-pptx')).parsePptx(bytes, onReading),
+    extensions: ['.pptx', '.ppsx', '.pptm', '.ppt', '.pps', '.pot'],
+    parse: parsePowerPointFile,
     plainText: ({ bytes }) =>
       archiveText(bytes, { save: '.pptx', parts: /^ppt\/(?:slides|notesSlides)\/\w+\.xml$/, elements: 't' }),
   },
@@ -104,10 +115,12 @@ export const formats: readonly Format[] = [
       'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
       'application/vnd.openxmlformats-officedocument.spreadsheetml.template',
       'application/vnd.ms-excel.sheet.macroenabled.12',
+      'application/vnd.ms-excel.sheet.binary.macroenabled.12',
       'application/vnd.ms-excel',
     ],
-    extensions: ['.xlsx', '.xltx', '.xlsm', '.xls'],
-    parse: async ({ bytes, onReading }) => (await import('./parse-xlsx')).parseXlsx(bytes, onReading),
+    extensions: ['.xlsx', '.xltx', '.xlsm', '.xlsb', '.xls', '.xlt'],
+    within: ['application/xml'],
+    parse: parseExcelFile,
     plainText: ({ bytes }) =>
       archiveText(bytes, { save: '.xlsx', parts: /^xl\/(?:sharedStrings|worksheets\/\w+)\.xml$/, elements: 't' }),
   },
@@ -210,6 +223,12 @@ export const formats: readonly Format[] = [
     isText: true,
     parse: async ({ bytes }) => (await import('./parse-eml')).parseEml(bytes),
     plainText: async ({ bytes }) => (await import('./parse-eml')).mailText(bytes),
+  },
+  {
+    name: 'Outlook message',
+    contentTypes: ['application/vnd.ms-outlook'],
+    extensions: ['.msg'],
+    parse: async ({ bytes }) => (await import('./parse-msg')).parseMsg(bytes),
   },
   {
     name: 'calendar',

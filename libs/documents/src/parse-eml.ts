@@ -7,6 +7,7 @@ import { decoderOf } from './decoder';
 import { detectEncoding } from './detect-encoding';
 import { parseCalendar } from './parse-calendar';
 import { parseHtml } from './parse-html';
+import { parseRtf } from './parse-rtf';
 import { parseText } from './parse-text';
 import { markupText } from './plain-text';
 import { hasControls } from './text-controls';
@@ -101,6 +102,8 @@ class MessageReader {
     const nothing: Content = { body: [], attached: [], isHtml: false };
     if (!kind || bytes.length === 0) return nothing;
     if (kind === 'message') return { ...nothing, attached: await this.messageContent(bytes) };
+    if (kind === 'rtf')
+      return disposition === 'attachment' ? nothing : { ...nothing, body: parseRtf(bytes), isHtml: true };
 
     const isAttached =
       disposition === 'attachment' || !/^(?:text|application\/xhtml)/.test(part.contentType.parsed.value);
@@ -185,7 +188,8 @@ function quotedBytes(text: string): Buffer {
   return Buffer.from(characters, 'latin1');
 }
 
-function kindOf(type: string, name = ''): 'text' | 'html' | 'calendar' | 'message' | undefined {
+function kindOf(type: string, name = ''): 'text' | 'html' | 'rtf' | 'calendar' | 'message' | undefined {
+  if (type === 'text/rtf') return 'rtf';
   if (type === 'text/plain') return 'text';
   if (type === 'text/html' || type === 'application/xhtml+xml') return 'html';
   if (type === 'text/calendar' || type === 'application/ics') return 'calendar';
@@ -226,7 +230,8 @@ function envelope({ from, to, cc, date }: Email): string {
 
 function addressText(address: Address): string {
   if (address.group) return `${address.name}: ${address.group.map(addressText).join(', ')}`;
-  return address.name ? `${address.name} <${address.address}>` : (address.address ?? '');
+  if (!address.address) return address.name;
+  return address.name ? `${address.name} <${address.address}>` : address.address;
 }
 
 /** Length without URLs, which only the plain text shows. */

@@ -1,6 +1,7 @@
 import { type Block, type OnReading } from './block';
 import { builtInFormat, formatOf, formattedText, type NumberFormat, numberText } from './excel-number';
 import { mainPart, relationId, relationsOf } from './office-relations';
+import { parseXlsb } from './parse-xlsb';
 import { type Merge, Sheets } from './sheet';
 import { sheetComments } from './sheet-comments';
 import { drawingBlocks } from './sheet-drawings';
@@ -19,13 +20,14 @@ const longestFormula = 1_000;
 const lastRow = 1_048_576;
 
 /**
- * Excel workbooks (.xlsx): all sheets in tab order, including hidden ones, each with its shapes, charts and comments
+ * Excel workbooks (.xlsx, .xlsb): all sheets in tab order, including hidden ones, each with its shapes, charts and comments
  * below its cells. Formulas show their cached value, without one the formula. Cells are kept in a sparse map, so a cell
  * at the far end of a sheet costs no more than any other.
  */
 export async function parseXlsx(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
   const archive = await Archive.open(bytes, { save: 'Excel workbook (.xlsx)' });
-  const part = await mainPart(archive, 'xl/workbook.xml');
+  const part = await mainPart(archive, archive.has('xl/workbook.bin') ? 'xl/workbook.bin' : 'xl/workbook.xml');
+  if (part.endsWith('.bin')) return parseXlsb(archive, part);
   const relations = await relationsOf(archive, part);
   const read = async (type: string) => {
     const target = relations.find((relation) => relation.type === type)?.target;

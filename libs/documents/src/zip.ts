@@ -124,9 +124,13 @@ function lastEnd(bytes: Buffer, before: number): number {
   return before < 0 ? -1 : bytes.lastIndexOf(endSignature, before);
 }
 
+export function isCompoundFile(bytes: Buffer): boolean {
+  return bytes.subarray(0, oleSignature.length).equals(oleSignature);
+}
+
 /** OLE compound file: either an encrypted OOXML document or a legacy Office document. */
 function refuseOle(bytes: Buffer, save: string): void {
-  if (!bytes.subarray(0, oleSignature.length).equals(oleSignature)) return;
+  if (!isCompoundFile(bytes)) return;
   if (bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))) throw new UnreadableDocument(protectedByPassword);
   throw new UnreadableDocument(
     `The document has an Office format from before 2007: save it as ${save}, and upload that.`,

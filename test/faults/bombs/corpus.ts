@@ -1,5 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
+import { compoundFileOf } from '@parley/documents/test/compound-file-of';
+import { outlookMessage } from '@parley/documents/test/outlook-message';
 import { zipOf, zipOfTexts } from '@parley/documents/test/zip-of';
 import { pdfOfObjects } from '@parley/testing/pdf';
 import { mutantsOf } from './mutants';
@@ -30,6 +32,10 @@ const types = {
   epub: 'application/epub+zip',
   pdf: 'application/pdf',
   rtf: 'application/rtf',
+  doc: 'application/msword',
+  xls: 'application/vnd.ms-excel',
+  ppt: 'application/vnd.ms-powerpoint',
+  msg: 'application/vnd.ms-outlook',
   html: 'text/html',
   markdown: 'text/markdown',
   mdx: 'text/mdx',
@@ -115,6 +121,21 @@ function pptx(slides: string[], references = slides.map((_, i) => i)): Buffer {
       slides.map((shapes, i) => [`ppt/slides/s${i}.xml`, `${start}${shapes}</p:spTree></p:cSld></p:sld>`]),
     ),
   });
+}
+
+/** Compound file of 20 MB whose directory refers to itself. */
+function circular(): Buffer {
+  const bytes = compoundFileOf({ WordDocument: Buffer.alloc(20 * million) });
+  const directory = bytes.readUInt32LE(48);
+  bytes.writeUInt32LE(directory, bytes.length - 4_096 * bytes.readUInt32LE(44) + 4 * directory);
+  return bytes;
+}
+
+/** Workbook of Excel 97 with one sheet of these records. */
+function workbookOf(records: string): Buffer {
+  const start = Buffer.from(`0908100000060500${'00'.repeat(12)}`, 'hex');
+  const sheet = Buffer.from('85000900250000000000010061', 'hex');
+  return Buffer.concat([start, sheet, Buffer.from('0a000000', 'hex'), start, Buffer.from(records, 'latin1')]);
 }
 
 const slideText = (text: string) => `<p:sp><p:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:txBody></p:sp>`;
@@ -593,6 +614,34 @@ export const bombs: Bomb[] = [
     name: 'rtf: 90 MB of control words',
     contentType: types.rtf,
     make: () => Buffer.from(`{\\rtf1 ${filled(largestFile - 100, '\\b a')}}`),
+  },
+  ...['doc', 'xls', 'ppt', 'msg'].map((extension) => ({
+    name: `${extension}: sectors in a circle`,
+    contentType: types[extension as 'doc'],
+    make: () => circular(),
+  })),
+  {
+    name: 'xls: a sheet of 60 MB of one record',
+    contentType: types.xls,
+    make: () => compoundFileOf({ Workbook: workbookOf(filled(60 * million, '\x03\x02\x0e\0'.padEnd(18, '\0'))) }),
+  },
+  {
+    name: 'ppt: nested containers',
+    contentType: types.ppt,
+    make: () =>
+      compoundFileOf({
+        'Current User': Buffer.alloc(40),
+        'PowerPoint Document': Buffer.alloc(8 * million, Buffer.from('0f00e803ffffff7f', 'hex')),
+      }),
+  },
+  {
+    name: 'msg: 6,000 attachments',
+    contentType: types.msg,
+    make: () =>
+      outlookMessage({
+        properties: { '0037': 'a' },
+        attachments: Array.from({ length: 6_000 }, () => ({ '3707': 'a.html', '3701': Buffer.from('<p>word') })),
+      }),
   },
   {
     name: 'html: 30 million nested elements',

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 
-/** `markup` is XML or HTML; `lines` any text, line by line. */
-export type Syntax = 'markup' | 'json' | 'rtf' | 'pdf' | 'lines' | 'cells';
+/** `markup` is XML or HTML; `lines` any text, line by line; `bytes` binary records. */
+export type Syntax = 'markup' | 'json' | 'rtf' | 'pdf' | 'lines' | 'cells' | 'bytes';
 
 type Node = string | Branch;
 
@@ -76,6 +76,7 @@ const cutOneIn = 12;
 
 /** Applies the mutations one after the other. Stops before one that makes the document too long. */
 export function mutated(text: string, syntax: Syntax, all: Mutation[]): string {
+  if (syntax === 'bytes') return all.reduce(mutatedBytes, text);
   const root = treeOf(text, syntax);
   let changed = text;
   for (const mutation of all) {
@@ -188,7 +189,50 @@ function textOf(root: Node): string {
   return parts.join('');
 }
 
-function treeOf(text: string, syntax: Syntax): Branch {
+/** Numbers in two or four bytes: those around limits, marks of ends and of free sectors. */
+const extremeBytes = [
+  '00000000',
+  '01000000',
+  'ffffffff',
+  'feffffff',
+  'ffffff7f',
+  '00000080',
+  'ffff',
+  '0000',
+  '0080',
+  'ff',
+];
+
+/** A number in place of another, or bytes that are lost, doubled, moved or cut. */
+function mutatedBytes(text: string, { kind, at, other, value }: Mutation): string {
+  const [from, to] = [at % (text.length + 1), other % (text.length + 1)];
+  const some = text.slice(from, from + (value % 64));
+  const rest = text.slice(0, from) + text.slice(from + some.length);
+  switch (kind) {
+    case 'delete':
+      return rest;
+    case 'duplicate':
+      return text.slice(0, to) + some + text.slice(to);
+    case 'move':
+    case 'swap':
+      return rest.slice(0, to) + some + rest.slice(to);
+    case 'truncate':
+      return value % cutOneIn === 0 ? text.slice(0, from) : text;
+    case 'nest':
+    case 'unwrap':
+      return text.slice(0, from) + String.fromCharCode(value % 256) + text.slice(from + 1);
+    case 'number':
+    case 'attribute':
+    case 'reference':
+    case 'text':
+    case 'empty': {
+      const number = Buffer.from(extremeBytes[value % extremeBytes.length]!, 'hex').toString('latin1');
+      return text.slice(0, from) + number + text.slice(from + number.length);
+    }
+  }
+}
+
+function treeOf(text: string, syntax: Exclude<Syntax, 'bytes'>): Branch {
   switch (syntax) {
     case 'markup':
       return markupTree(text);

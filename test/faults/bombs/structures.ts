@@ -1,6 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
+import { CompoundFile, type Storage } from '@parley/documents/compound-file';
+import { compoundFileOf, type Folder } from '@parley/documents/test/compound-file-of';
 import { zipOfTexts } from '@parley/documents/test/zip-of';
 import { pdfOf, pdfOfObjects } from '@parley/testing/pdf';
 import type { Syntax } from './mutations';
@@ -30,9 +32,10 @@ const syntaxes: Record<string, Syntax> = {
   '.tsv': 'cells',
   '.rtf': 'rtf',
   '.pdf': 'pdf',
+  ...Object.fromEntries(['.doc', '.xls', '.ppt', '.msg'].map((extension) => [extension, 'bytes' as const])),
 };
 /** Parts of archives that a reader reads; those that hold most of the text are chosen more often. */
-const readParts = /\.(?:xml|rels|opf|x?html|mht)$/;
+const readParts = /\.(?:xml|rels|opf|x?html|mht|bin)$/;
 const largestPart = 100_000;
 
 function single(key: string, bytes: Buffer | string): Structure {
@@ -44,10 +47,41 @@ function single(key: string, bytes: Buffer | string): Structure {
   };
 }
 
+/** Each stream of a compound file is a part, so that its sectors stay whole. */
+function compound(key: string, bytes: Buffer): Structure {
+  const file = new CompoundFile(bytes);
+  const parts: Part[] = [];
+  const read = (storage: Storage, path: string[]) => {
+    for (const name of storage.streams.keys()) {
+      parts.push({
+        name: [...path, name].join('/'),
+        text: file.get(name, storage).toString('latin1'),
+        syntax: 'bytes',
+      });
+    }
+    for (const [name, inner] of storage.storages) read(inner, [...path, name]);
+  };
+  read(file.root, []);
+  return {
+    key,
+    parts,
+    build: (texts) => {
+      const root: Folder = {};
+      for (const [index, { name }] of parts.entries()) {
+        const path = name.split('/');
+        const last = path.pop()!;
+        const folder = path.reduce<Folder>((around, part) => (around[part] ??= {}) as Folder, root);
+        folder[last] = Buffer.from(texts[index]!, 'latin1');
+      }
+      return compoundFileOf(root);
+    },
+  };
+}
+
 function archive(key: string, entries: Map<string, Buffer>): Structure {
   const parts = [...entries].flatMap(([name, bytes]): Part[] =>
     readParts.test(name) && bytes.length < largestPart
-      ? [{ name, text: bytes.toString('latin1'), syntax: 'markup' }]
+      ? [{ name, text: bytes.toString('latin1'), syntax: name.endsWith('.bin') ? 'bytes' : 'markup' }]
       : [],
   );
   return {
@@ -381,6 +415,9 @@ BT /v 12 Tf 300 600 Td <6E2F306F> Tj ET BT /v 12 Tf 280 600 Td <82394E00> Tj ET`
 export function structures(): Structure[] {
   return [
     ...readdirSync(fixtures).map(ofFixture),
+    ...readdirSync(fixtures)
+      .filter((file) => syntaxes[extname(file)] === 'bytes')
+      .map((file) => compound(`parts-of-${file}`, readFileSync(join(fixtures, file)))),
     single('page.html', page),
     single('shown.html', shownPage),
     single('study.ipynb', notebook),
