@@ -18,7 +18,11 @@ interface Recorded {
 const folder = 'test/fixtures/documents';
 const recordedFile = join(__dirname, 'test/reader-outputs.json');
 /** Documents of formats without a fixture. */
-const samples: Record<string, string> = {
+const samples: Record<string, string | Buffer> = {
+  'dot.png': Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAWk1v8QAAAABJRU5ErkJggg==',
+    'base64',
+  ),
   'pool.xhtml': '<html xmlns="http://www.w3.org/1999/xhtml"><body><h1>Pool</h1><p>Open at six.</p></body></html>',
   'log.ipynb': JSON.stringify({
     nbformat: 4,
@@ -34,7 +38,7 @@ const samples: Record<string, string> = {
 function documents(): [name: string, bytes: Buffer][] {
   return [
     ...readdirSync(folder).map((name): [string, Buffer] => [name, readFileSync(join(folder, name))]),
-    ...Object.entries(samples).map(([name, text]): [string, Buffer] => [name, Buffer.from(text)]),
+    ...Object.entries(samples).map(([name, content]): [string, Buffer] => [name, Buffer.from(content)]),
   ];
 }
 

@@ -27,6 +27,8 @@ export const readerVersions: Readonly<Record<string, number>> = {
   'JSON Lines': 1,
   XML: 1,
   mail: 1,
+  'Outlook message': 1,
+  picture: 1,
   calendar: 1,
   'source code': 1,
 };

@@ -20,12 +20,12 @@ describe.each(formerApps)(
   (name, { requests, publishes, consumes, broadcasts, listens }) => {
     const app = apps[name];
 
-    it('has the permission for all its requests', () => {
+    it('gets the permission for all its requests', () => {
       const requested = names([...app.requests, ...(app.formerRequests ?? []), ...(app.requestsInstances ?? [])]);
       expect(requests.filter((subject) => !requested.includes(subject))).toEqual([]);
     });
 
-    it('has the permission for its events, also those in the outbox', () => {
+    it('gets the permission for its events, also those in the outbox', () => {
       const published = names([...app.publishes, ...(app.formerPublishes ?? [])]);
       expect(publishes.filter((subject) => !published.includes(subject))).toEqual([]);
     });
