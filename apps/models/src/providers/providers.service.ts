@@ -79,7 +79,7 @@ export class ProvidersService {
     const providers = await this.configured();
     const [found] = isRole(name) ? [] : await this.candidatesFor(providers, name);
     if (found) return found;
-    // A server that does not say which models it has may have this one.
+    // The part before the colon may belong to the name.
     const [first] = providers;
     if ((await this.modelsOf(first!)) === undefined) return { provider: first!, model: unlistedModel(name) };
     throw new ApiError(
@@ -123,14 +123,17 @@ export class ProvidersService {
     const owner = colon > 0 ? providers.find((provider) => provider.name === name.slice(0, colon)) : undefined;
     const names = [name, name.slice(colon + 1)];
     const found: Candidate[] = [];
+    /** Servers that do not say which models they have may have this one. */
+    const possible: Candidate[] = [];
     for (const provider of owner ? [owner, ...providers.filter((each) => each !== owner)] : providers) {
-      const models = (await this.modelsOf(provider)) ?? [];
-      const model = models.find((each) =>
+      const models = await this.modelsOf(provider);
+      if (!models && colon < 0) possible.push({ provider, model: unlistedModel(name) });
+      const model = models?.find((each) =>
         names.some((wanted) => each.name === wanted || each.upstream === wanted || each.aliases.includes(wanted)),
       );
       if (model) found.push({ provider, model });
     }
-    return found;
+    return [...found, ...possible];
   }
 
   /** Model of a role: the configured one if the server has it, else the first that generates text. */

@@ -81,6 +81,24 @@ it('asks a provider of an operator before those of the configuration, with its k
   expect((await generate({ model: 'of-variables' })).json.metadata.model).toBe('default:of-variables');
 });
 
+it('sends the name of a model to a server that lists none, and then that of its role', async () => {
+  const silent = await ModelServer.start([]);
+  await put('silent', { url: silent.url, roles: { auto: 'usual' } });
+  const generate = await newBot();
+
+  const named = await generate({ model: 'deployment-1' });
+  silent.answer = (request, response) =>
+    request.body.model === 'usual' ? answerWith('hello')(request, response) : void failWith(404)(request, response);
+  const unknown = await generate({ model: 'deployment-2' });
+  const ofProvider = await generate({ model: 'openai:gpt-4.1' });
+  await silent.stop();
+
+  expect(named.json.metadata).toMatchObject({ model: 'silent:deployment-1' });
+  expect(unknown.json.metadata).toMatchObject({ model: 'silent:usual', warnings: [{ type: 'fallback_used' }] });
+  expect(ofProvider.json.metadata).toMatchObject({ model: 'silent:usual', warnings: [{ type: 'fallback_used' }] });
+  expect(silent.requests.map(({ body }) => body.model)).toEqual(['deployment-1', 'deployment-2', 'usual', 'usual']);
+});
+
 it('lists providers without their keys, those of the configuration as such', async () => {
   await put('local', {
     url: upstream.url,
