@@ -176,7 +176,8 @@ export function smallestOf(type: Class<object>): Record<string, unknown> {
 function valueOf(field: Field): unknown {
   const { type } = ruleOf(field, 'isObject', 'listOf', 'mapOf')?.context ?? {};
   const entry = isClass(type) ? baseOf(type) : entryOf(field, 0);
-  if (ruleOf(field, 'mapOf')) return { [entryName(0)]: entry };
+  if (ruleOf(field, 'mapOf'))
+    return { [entryName(0, ruleOf(field, 'mapOf')!.context!['key'] as RegExp | undefined)]: entry };
   if (ruleOf(field, 'isArray', 'listOf', 'jsonObjects')) return [entry];
   return entry;
 }
@@ -201,9 +202,10 @@ function entriesOf(field: Field, count: number): unknown[] {
   return Array.from({ length: count }, (_, index) => entryOf(field, index));
 }
 
-/** A map key that every name pattern accepts. */
-export function entryName(index: number): string {
-  return `N${index}`;
+/** A map key that the pattern accepts: all but those of a few fixed names accept this one. */
+export function entryName(index: number, key?: RegExp): string {
+  const name = `N${index}`;
+  return !key || key.test(name) ? name : namesOf(key).fits[index]!;
 }
 
 export function isClass(type: unknown): type is Class<object> {
@@ -243,27 +245,30 @@ function mapEdges(field: Field, { context }: Rule): Edges {
   const { type, maxEntries, maxLength, nullable, key } = context as MapLimits;
   const entry = entryOf(field, 0);
   const map = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, index) => [entryName(index), entry]));
-  const entryProblem = (words: string) => `has an entry "${entryName(0)}" that ${words}`;
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [entryName(index, key), entry]));
+  const first = entryName(0, key);
+  const entryProblem = (words: string) => `has an entry "${first}" that ${words}`;
   const wrong = isClass(type) ? 'must be an object' : `must be a ${type === Boolean ? 'boolean' : 'string'}`;
   const names = key ? namesOf(key) : { fits: [], others: [] };
+  /** Names of a fixed choice are fewer than the most entries. */
+  const isChoice = first !== entryName(0);
   return {
     accepted: [
       {},
-      map(maxEntries),
+      map(isChoice ? names.fits.length : maxEntries),
       ...names.fits.map((name) => ({ [name]: entry })),
-      ...(nullable ? [{ [entryName(0)]: null }] : []),
-      ...(maxLength ? [{ [entryName(0)]: 'x'.repeat(maxLength) }] : []),
+      ...(nullable ? [{ [first]: null }] : []),
+      ...(maxLength ? [{ [first]: 'x'.repeat(maxLength) }] : []),
     ],
     rejected: [
       ['x', 'must be an object'],
       [[], 'must be an object'],
-      [map(maxEntries + 1), `must have at most ${maxEntries} entries`],
+      ...(isChoice ? [] : [[map(maxEntries + 1), `must have at most ${maxEntries} entries`]]),
       ...names.others.map((name) => [{ [name]: entry }, 'has a name "']),
-      [{ [entryName(0)]: 7 }, entryProblem(wrong)],
-      ...(nullable ? [] : [[{ [entryName(0)]: null }, entryProblem(wrong)]]),
+      [{ [first]: 7 }, entryProblem(wrong)],
+      ...(nullable ? [] : [[{ [first]: null }, entryProblem(wrong)]]),
       ...(maxLength
-        ? [[{ [entryName(0)]: 'x'.repeat(maxLength + 1) }, entryProblem(`must be at most ${maxLength} characters`)]]
+        ? [[{ [first]: 'x'.repeat(maxLength + 1) }, entryProblem(`must be at most ${maxLength} characters`)]]
         : []),
     ] as [unknown, string][],
   };

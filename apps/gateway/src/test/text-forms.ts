@@ -61,6 +61,18 @@ const forms: Record<string, Form> = {
     ['', lettersTo(201), 'a/b', 'a\\b', 7],
     [lettersTo(200), 'Größe 1.pdf'],
   ),
+  [String(/^[\x21-\x7e]{1,4000}$/)]: form(
+    'must have 1 to 4000 printable ASCII characters',
+    ['x'],
+    ['', lettersTo(4_001), 'a b', 'ä', 'a\n'],
+    [lettersTo(4_000), 'sk-!~'],
+  ),
+  [String(/^\S{1,200}$/)]: form(
+    'must match',
+    ['x'],
+    ['', lettersTo(201), 'a b', 'a\n'],
+    [lettersTo(200), 'Qwen/Qwen3-8B:free'],
+  ),
   [String(/^\w{1,50}$/)]: form('must be 1 to 50 letters', ['x'], ['', lettersTo(51), 'a-b'], [lettersTo(50)]),
   // Ids given by chat clients.
   [String(/^[a-zA-Z0-9_\-\\/]{1,70}$/)]: form(
@@ -102,6 +114,10 @@ interface Names {
 const names: Record<string, Names> = {
   [String(/^.{1,200}$/s)]: { fits: [lettersTo(200), 'a\nb', '__proto__'], others: ['', lettersTo(201)] },
   [String(/^.{0,200}$/s)]: { fits: ['', lettersTo(200)], others: [lettersTo(201)] },
+  [String(/^(auto|best|fast|vision)$/)]: {
+    fits: ['auto', 'best', 'fast', 'vision'],
+    others: ['', 'Auto', 'auto ', 'cheap'],
+  },
   [String(/^[^#:]{1,200}$/)]: { fits: [lettersTo(200)], others: ['', lettersTo(201), 'a#b', 'a:b'] },
   [String(/^[A-Z][A-Z0-9_]{0,199}$/)]: { fits: ['A_0', 'A'.repeat(200)], others: ['key', '1A', 'A'.repeat(201)] },
 };

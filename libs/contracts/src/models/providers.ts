@@ -14,7 +14,7 @@ import {
   Min,
 } from 'class-validator';
 import { operators } from '../access';
-import { IsUri, ListOf, MapOf, Nested, Nullable, Optional, OrNull } from '../fields';
+import { ListOf, MapOf, Nested, Nullable, Optional, OrNull } from '../fields';
 import { operation } from '../operation';
 import { Empty } from '../paging';
 import { PathParam } from '../query-fields';
@@ -91,7 +91,6 @@ export class ProviderOptions {
 /** Settings of a provider, in a file and in operations. */
 export class ProviderSettings extends ProviderOptions {
   /** Address of a server with OpenAI's API, with or without `/v1`. It may be private. */
-  @IsUri()
   @IsUrl(
     {
       protocols: ['http', 'https'],
