@@ -30,11 +30,13 @@ const table: Record<Holders, Route[]> = {
     'GET /v1/admin/usages/{id}/activity',
     'GET /v1/admin/usages/{id}/daily-activity',
     'GET /v1/admin/usages/{id}/history',
+    'GET /v1/admin/budget',
     'GET /v1/admin/workspace-members/me',
   ],
   viewers: [
     'GET /v1/admin/bots',
     'GET /v1/admin/bots/{botId}/allowlist',
+    'GET /v1/admin/bots/{botId}/budget',
     'GET /v1/admin/bots/{botId}/integrations/{alias}/link',
     'GET /v1/admin/bots/{botId}/integrations/{integrationId}/shareable-id',
     'GET /v1/admin/bots/{id}',
@@ -113,6 +115,9 @@ const table: Record<Holders, Route[]> = {
     'PUT /v1/admin/workspace-members/{id}',
     'POST /v1/admin/workspaces/{id}/migrate-to-v4',
     'PUT /v1/admin/workspaces/{id}',
+    'PUT /v1/admin/bots/{botId}/budget',
+    'PUT /v1/admin/budget',
+    'PUT /v1/admin/quotas/ai-spend',
   ],
   owners: ['DELETE /v1/admin/workspaces/{id}'],
 };
