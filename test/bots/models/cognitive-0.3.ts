@@ -35,6 +35,8 @@ export default callingBot({
       model: 'best',
     });
     if (result.isError()) throw result.error as Error;
-    return result.is(done) ? { output: result.output, iterations: result.iterations.length } : { status: result.status };
+    return result.is(done)
+      ? { output: result.output, iterations: result.iterations.length }
+      : { status: result.status };
   },
 });

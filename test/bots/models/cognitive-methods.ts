@@ -11,7 +11,7 @@ export interface CognitiveLike<Request> {
   generateText(request: Request, options?: Options): Promise<unknown>;
   generateTextStream(request: Request, options?: Options): AsyncIterable<{ output?: string; finished?: boolean }>;
   listModels(): Promise<{ id: string }[]>;
-  on(event: 'retry' | 'response', listener: () => void): unknown;
+  on(event: 'response', listener: () => void): unknown;
 }
 
 interface LegacyLike {
@@ -25,13 +25,10 @@ export function cognitiveMethods<Request>(
   openOlder: (options: { client: Client; __experimental_beta?: boolean }) => LegacyLike,
 ): Record<string, Method> {
   return {
-    generateText: async ({ access, input }) => {
-      const client = open(access);
-      let retries = 0;
-      client.on('retry', () => (retries += 1));
+    generateText: ({ access, input }) => {
       const { request, timeout } = input as { request: Request; timeout?: number };
       const signal = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
-      return { ...((await client.generateText(request, { signal })) as object), retries };
+      return open(access).generateText(request, { signal });
     },
     generateTextStream: async ({ access, input }) => {
       const client = open(access);

@@ -7,7 +7,12 @@ import { type Calling, callingBot, collected } from './calling-bot';
 const openai = ({ access }: Calling) =>
   new OpenAI({ baseURL: `${access.apiUrl}/v1/ai`, apiKey: access.token, maxRetries: 1 });
 const vercel = ({ access }: Calling) =>
-  createOpenAICompatible({ name: 'parley', baseURL: `${access.apiUrl}/v1/ai`, apiKey: access.token, includeUsage: true });
+  createOpenAICompatible({
+    name: 'parley',
+    baseURL: `${access.apiUrl}/v1/ai`,
+    apiKey: access.token,
+    includeUsage: true,
+  });
 type Body = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 const add = tool({
