@@ -15,7 +15,8 @@ import { sendTo } from '@parley/testing/public-api';
 import type { RunningPlatform } from '@parley/testing/running-platform';
 import { createPlatformDatabase, type EmptyDatabase, queryDatabase } from '@parley/testing/test-database';
 
-type Output = Record<string, any>;
+type Output = Record<string, unknown>;
+type Completed = { choices: { message: { content: string } }[]; usage: object };
 type Start = (env: Record<string, string>) => Promise<RunningPlatform>;
 
 const sources = join(__dirname, '../bots/models');
@@ -38,10 +39,10 @@ class CallingBot {
   }
 
   /** Result of a method in the bot. */
-  async run(method: string, input: object = {}): Promise<any> {
+  async run<T = Output>(method: string, input: object = {}): Promise<T> {
     const { result, error } = await this.call(method, input);
     if (error) throw new Error(`${method}: ${JSON.stringify(error)}`);
-    return result;
+    return result as T;
   }
 
   /** Error of a method in the bot. */
@@ -71,8 +72,8 @@ export function describeModelPackages(mode: string, start: Start): void {
       database = await createPlatformDatabase();
       const env = { COMPLETIONS_SCRIPT_FILE: '', COMPLETIONS_URL: upstream.url, COMPLETIONS_CACHE_SECONDS: '0' };
       const codes = Promise.all([
-        bundleAsCli('./cognitive-0.3', sources),
-        bundleAsCli('./cognitive-0.5', sources, { '@bpinternal/zui': 'bpinternal-zui-2' }),
+        bundleAsCli('./older-packages', sources),
+        bundleAsCli('./newer-packages', sources, { '@bpinternal/zui': 'bpinternal-zui-2' }),
         bundleAsCli('./openai-clients', sources),
       ]);
       platform = await start({ ...env, DATABASE_URL: database.url });
@@ -177,7 +178,7 @@ export function describeModelPackages(mode: string, start: Start): void {
         const { toolCalls, metadata } = await botOf().run('generateText', { request });
 
         expect(toolCalls).toEqual([{ id: 'call_a', name: 'add', input: { a: 1, b: 2 } }]);
-        expect(metadata.stopReason).toBe('tool_calls');
+        expect(metadata).toMatchObject({ stopReason: 'tool_calls' });
         expect(upstream.requests[0]!.body).toMatchObject({
           tool_choice: 'required',
           messages: [{}, { role: 'assistant' }, { role: 'tool', tool_call_id: 'call_0', content: '3' }],
@@ -243,8 +244,8 @@ export function describeModelPackages(mode: string, start: Start): void {
       });
 
       it('lists the models', async () => {
-        const models = await botOf().run('listModels');
-        expect(models.map(({ id }: Output) => id)).toContain('default:gpt-4.1-mini');
+        const models = await botOf().run<{ id: string }[]>('listModels');
+        expect(models.map(({ id }) => id)).toContain('default:gpt-4.1-mini');
       });
 
       it.each(['generateContent', 'generateContentOlder'])('generates content by %s', async (method) => {
@@ -255,14 +256,20 @@ export function describeModelPackages(mode: string, start: Start): void {
           stopSequences: ['■END■'],
           temperature: 0,
         };
-        const { output, meta } = await botOf().run(method, { request });
+        const { output, meta } = await botOf().run<{ output: Output; meta: Output }>(method, { request });
 
-        expect(output.choices).toMatchObject([{ content: 'hello ★ there ■', stopReason: 'stop' }]);
-        expect(meta.tokens).toEqual({ input: 10, output: 5 });
+        expect(output['choices']).toMatchObject([{ content: 'hello ★ there ■', stopReason: 'stop' }]);
+        expect(meta['tokens']).toEqual({ input: 10, output: 5 });
         expect(upstream.requests.at(-1)!.body).toMatchObject({
           stop: ['■END■'],
           messages: [{ role: 'system', content: 'be short ★' }, messages[0]],
         });
+      });
+
+      it('keeps the preferences of the older path in a file', async () => {
+        await botOf().run('generateContentOlder', { request: { model: 'best', messages } });
+        const { files } = await botOf().client.listFiles({ tags: { purpose: 'config' } });
+        expect(files).toMatchObject([{ key: expect.stringContaining('models.config.json') }]);
       });
 
       it('reports a used-up budget on the older path', async () => {
@@ -367,9 +374,9 @@ export function describeModelPackages(mode: string, start: Start): void {
           stop: ['■END■'],
           response_format: { type: 'json_object' },
         };
-        const { choices, usage } = await openai.run('openaiCreate', { request: asked });
+        const { choices, usage } = await openai.run<Completed>('openaiCreate', { request: asked });
 
-        expect(choices[0].message.content).toBe('hello ★ there ■');
+        expect(choices[0]!.message.content).toBe('hello ★ there ■');
         expect(usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 5 });
         expect(upstream.requests[0]!.body).toMatchObject({ ...asked, model: 'gpt-4.1-mini' });
       });
@@ -400,7 +407,7 @@ export function describeModelPackages(mode: string, start: Start): void {
       it('goes on after a failure of the provider, and reports a refusal', async () => {
         // The client waits for the 5 s that Parley names.
         inTurn(failWith(429), answerWith('better'));
-        expect((await openai.run('openaiCreate', { request })).choices[0].message.content).toBe('better');
+        expect((await openai.run<Completed>('openaiCreate', { request })).choices[0]!.message.content).toBe('better');
         upstream.answer = failWith(400, { message: 'too long' });
         expect(await openai.fail('openaiCreate', { request })).toMatchObject({ status: 400, code: 'InvalidPayload' });
       });

@@ -4,7 +4,7 @@ import { z } from '@bpinternal/zui';
 import { execute, Exit, Tool } from 'llmz';
 import { callingBot } from './calling-bot';
 import { type CognitiveLike, cognitiveMethods } from './cognitive-methods';
-import { type ZaiLike, zaiMethods } from './zai-methods';
+import { zaiMethods } from './zai-methods';
 
 const person = z.object({ name: z.string(), age: z.number() });
 
@@ -14,7 +14,7 @@ export default callingBot({
     (options) => new Cognitive(options),
   ),
   ...zaiMethods(
-    (options) => new Zai(options) as unknown as ZaiLike,
+    (options) => new Zai(options),
     (zai, input) => (zai as unknown as Zai).extract(input, person),
     (client) => new Cognitive({ client, __experimental_beta: true }),
   ),

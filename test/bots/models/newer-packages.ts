@@ -3,7 +3,7 @@ import { Zai } from 'botpress-zai-2.6';
 import { z } from 'bpinternal-zui-2';
 import { callingBot } from './calling-bot';
 import { type CognitiveLike, cognitiveMethods } from './cognitive-methods';
-import { type ZaiLike, zaiMethods } from './zai-methods';
+import { zaiMethods } from './zai-methods';
 
 const person = z.object({ name: z.string(), age: z.number() });
 
@@ -13,8 +13,8 @@ export default callingBot({
     (options) => new Cognitive(options as never),
   ),
   ...zaiMethods(
-    (options) => new Zai(options as never) as unknown as ZaiLike,
+    (options) => new Zai(options),
     (zai, input) => (zai as unknown as Zai).extract(input, person as never),
-    (client) => new Cognitive({ client, __experimental_beta: true } as never),
+    (client) => new Cognitive({ client, __experimental_beta: true }),
   ),
 });
