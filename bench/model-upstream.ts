@@ -58,6 +58,8 @@ function eventOf(choice: object): string {
   return `data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', choices: [choice] })}\n\n`;
 }
 
+// Parley is suspended while the bare provider is measured: it would not notice a closed connection.
+server.keepAliveTimeout = 3_600_000;
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   process.stdout.write(`Listening at http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}\n`);

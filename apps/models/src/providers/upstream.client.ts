@@ -13,6 +13,8 @@ const maxAnswerBytes = 64_000_000;
 const maxErrorBytes = 64_000;
 /** Characters of one event of a stream. */
 const maxEventLength = 4_000_000;
+/** Idle connections are closed before the 5 s after which many servers do, as a request might meet that. */
+const idleMs = 4_000;
 /** Time for the end of a response after its last event. */
 const lastBytesMs = 1_000;
 const refusals = [400, 413, 422];
@@ -24,8 +26,8 @@ const filterCodes = ['content_filter', 'content_policy_violation', 'ResponsibleA
  */
 @Injectable()
 export class UpstreamClient implements OnApplicationShutdown {
-  private readonly http = new HttpAgent({ keepAlive: true });
-  private readonly https = new HttpsAgent({ keepAlive: true });
+  private readonly http = new HttpAgent({ keepAlive: true, timeout: idleMs });
+  private readonly https = new HttpsAgent({ keepAlive: true, timeout: idleMs });
 
   /** Throws UpstreamError, or the reason of the signal. */
   async send(provider: Provider, request: UpstreamRequest): Promise<UpstreamAnswer> {
