@@ -169,10 +169,10 @@ async function measureMemory(
   const before = read();
   const { streams, seconds, rampMs } = many;
   const pace = { thinkMs: 0, everyMs: tokenMs, tokens: Math.round((1_000 * seconds) / tokenMs) };
-  const reading = pourOnce(side, streams, pace, rampMs);
-  await sleep(rampMs + (1_000 * seconds) / 2);
-  const during = read();
-  await reading;
+  const [during] = await Promise.all([
+    sleep(rampMs + (1_000 * seconds) / 2).then(read),
+    pourOnce(side, streams, pace, rampMs),
+  ]);
   return {
     title: `${mode} mode: memory during ${streams} streams`,
     rows: Object.keys(processes).map((name, i): Row => ({
