@@ -19,6 +19,7 @@ import { benchIndexingFairnessDistributed, benchIndexingFairnessEmbedded } from 
 import { benchListenDistributed, benchListenEmbedded } from './listen';
 import { watchLoop, watchLoopOfAttacks } from './loop';
 import { benchIndexingMemory } from './memory-indexing';
+import { benchModelsDistributed, benchModelsEmbedded } from './models';
 import { type Options, readOptions, usage } from './options';
 import { benchParsing } from './parsing';
 import { benchPassageIndex } from './passage-index';
@@ -69,6 +70,7 @@ function plan({ only, scene }: Options): { embedded: Work[]; distributed: Work[]
       ...(has('code')
         ? [benchCodeEmbedded, benchColdCode, benchActionOfCode, benchWebhooksOfCode, benchWarmCode, benchIdleCode]
         : []),
+      ...(has('models') ? [benchModelsEmbedded] : []),
       ...(has('retrieval') ? [benchRetrieval] : []),
       ...(has('search') ? [benchPassageIndex, benchSearch] : []),
       ...(has('queue') ? [benchQueue] : []),
@@ -86,6 +88,7 @@ function plan({ only, scene }: Options): { embedded: Work[]; distributed: Work[]
       ...(has('chat') ? [benchChatDistributed] : []),
       ...(has('listen') ? [benchListenDistributed] : []),
       ...(has('code') ? [benchCodeDistributed] : []),
+      ...(has('models') ? [benchModelsDistributed] : []),
       ...(has('recovery') ? [benchRecovery] : []),
       ...(has('scale') ? [benchScale] : []),
       ...(has('fairness') ? [benchFairnessDistributed, ...(scene ? [] : [benchIndexingFairnessDistributed])] : []),

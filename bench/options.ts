@@ -18,6 +18,7 @@ export const parts = [
   'listen',
   'bots',
   'code',
+  'models',
   'retrieval',
   'search',
   'recovery',

@@ -99,6 +99,6 @@ function sendEvent(response: ServerResponse, event: object): void {
   response.write(`data: ${JSON.stringify(event)}\n\n`);
 }
 
-function sendJson(response: ServerResponse, body: object, status = 200): void {
+export function sendJson(response: ServerResponse, body: object, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

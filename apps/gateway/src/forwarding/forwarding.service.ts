@@ -62,8 +62,12 @@ export class ForwardingService {
     // The client's connection is destroyed without a last chunk; the log line of the request has its status.
     receiver.on('error', () => reply.raw.destroy());
     try {
-      await receiver.ready();
-      const { text } = await this.client.request(operation, caller, input);
+      // The subscription precedes the request on the same connection: its confirmation need not.
+      const ready = receiver.ready().catch((error: unknown) => {
+        receiver.destroy();
+        throw error;
+      });
+      const [{ text }] = await Promise.all([this.client.request(operation, caller, input), ready]);
       const contentType = streamedTypeOf(text);
       reply.type(contentType ?? 'application/json; charset=utf-8');
       if (contentType === undefined) {

@@ -13,6 +13,8 @@ import { UpstreamError } from './upstream-error';
 const maxStreamLength = 64_000_000;
 const maxEventLength = 4_000_000;
 const maxErrorLength = 64_000;
+/** Idle connections are closed before the 5 s after which many servers do, as a request might meet that. */
+const idleMs = 4_000;
 /** Time for the end of a response after its last event. */
 const lastBytesMs = 1_000;
 const refusals = [400, 413, 422];
@@ -27,8 +29,8 @@ export class UpstreamClient implements OnApplicationShutdown {
   /** Longest time of an answer, as a multiple of the timeout: half an hour by default. */
   longestTimeouts = 30;
 
-  private readonly http = new HttpAgent({ keepAlive: true });
-  private readonly https = new HttpsAgent({ keepAlive: true });
+  private readonly http = new HttpAgent({ keepAlive: true, timeout: idleMs });
+  private readonly https = new HttpsAgent({ keepAlive: true, timeout: idleMs });
 
   /** Throws UpstreamError, or the reason of the signal. */
   async send(provider: Provider, request: UpstreamRequest): Promise<UpstreamAnswer> {
