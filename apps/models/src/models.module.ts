@@ -32,10 +32,18 @@ import { ErasureService } from './erasure/erasure.service';
 import { AnswersService } from './generation/answers.service';
 import { GenerationService } from './generation/generation.service';
 import { PicturesService } from './generation/pictures.service';
+import { PublicFilesService } from './generation/public-files.service';
 import { StoredAnswerEntity } from './generation/stored-answer.entity';
 import { StoredAnswersRepository } from './generation/stored-answers.repository';
 import { ModelActionsController } from './legacy/model-actions.controller';
 import { ModelActionsService } from './legacy/model-actions.service';
+import { DrawingService } from './media/drawing.service';
+import { HeardPartsService } from './media/heard-parts.service';
+import { MediaCallsService } from './media/media-calls.service';
+import { MediaController } from './media/media.controller';
+import { MediaService } from './media/media.service';
+import { SpeechService } from './media/speech.service';
+import { TranscriptionService } from './media/transcription.service';
 import { Models1797200000000 } from './migrations/1797200000000-models';
 import { Budgets1797400000000 } from './migrations/1797400000000-budgets';
 import { Providers1797300000000 } from './migrations/1797300000000-providers';
@@ -44,6 +52,7 @@ import { OpenAiController } from './openai/openai.controller';
 import { OpenAiService } from './openai/openai.service';
 import { KnownProvidersService } from './providers/known-providers.service';
 import { OperatorProvidersService } from './providers/operator-providers.service';
+import { OutcomesService } from './providers/outcomes.service';
 import { ProviderLimitsService } from './providers/provider-limits.service';
 import { ProviderStatesRepository } from './providers/provider-states.repository';
 import { ProviderStatesService } from './providers/provider-states.service';
@@ -103,6 +112,7 @@ export class ModelsModule {
         AmountsHandler,
         CognitiveController,
         ErasureController,
+        MediaController,
         ModelActionsController,
         OpenAiController,
         ProvidersController,
@@ -117,22 +127,30 @@ export class ModelsModule {
         BudgetsService,
         CachedCallsService,
         CognitiveService,
+        DrawingService,
         EmbeddingsService,
         ErasureRepository,
         ErasureService,
         GenerationService,
+        HeardPartsService,
         KnownProvidersService,
+        MediaCallsService,
+        MediaService,
         ModelActionsService,
         OpenAiService,
         OperatorProvidersService,
+        OutcomesService,
         PicturesService,
         ProviderLimitsService,
         ProvidersRepository,
         ProvidersService,
         ProviderStatesRepository,
         ProviderStatesService,
+        PublicFilesService,
+        SpeechService,
         SpendRepository,
         StoredAnswersRepository,
+        TranscriptionService,
         UpstreamClient,
         UseReportsRepository,
         UseReportsService,

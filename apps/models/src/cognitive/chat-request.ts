@@ -5,6 +5,9 @@ import type { ChatRequest } from '../generation/completion';
 
 type Message = Record<string, unknown>;
 
+/** Type of a part with the address of a sound: HeardPartsService replaces it. */
+export const soundType = 'sound';
+
 const roles = ['user', 'assistant', 'system'];
 const efforts = ['low', 'medium', 'high', 'none'];
 const toolModes: Record<string, string> = { auto: 'auto', none: 'none', required: 'required', any: 'required' };
@@ -65,9 +68,7 @@ function toPart(part: unknown, path: string): Message {
   if (type !== 'image' && type !== 'audio') throw invalid(`${path}.type`, 'text, image or audio');
   if (typeof url !== 'string' || !/^(https?:|data:)/.test(url)) throw invalid(`${path}.url`, 'an http(s) or data URI');
   if (type === 'image') return { type: 'image_url', image_url: { url } };
-  const [, format, data] = /^data:audio\/([\w.+-]+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
-  if (format === undefined) throw invalid(`${path}.url`, 'a data URI with audio in base64');
-  return { type: 'input_audio', input_audio: { data, format: format === 'mpeg' ? 'mp3' : format } };
+  return { type: soundType, url };
 }
 
 function textIn(content: unknown, path: string): string {
@@ -129,6 +130,10 @@ function toTool(tool: unknown, path: string): Message {
   const parameters = given['parameters'] ?? given['argumentsSchema'] ?? { type: 'object', properties: {} };
   const { name, description, strict } = given;
   return { type: 'function', function: { name, description, parameters, strict } };
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length <= 200 ? value : undefined;
 }
 
 function invalid(field: string, right: string): ApiError {

@@ -16,6 +16,8 @@ export function toProvider(
       aliases: model.aliases ?? [],
       abilities: model.abilities ?? [],
       tags: model.tags ?? [],
+      voices: model.voices ?? [],
+      prices: model.prices && { input: 0, output: 0, ...model.prices },
     })),
     timeoutMs: given.timeoutMs ?? timeoutMs,
     concurrency: given.concurrency ?? defaultConcurrency,

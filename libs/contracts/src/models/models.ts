@@ -3,12 +3,14 @@ import { sealedTextOperations } from '../sealed-texts';
 import { workOperations } from '../work';
 import { cognitive } from './cognitive';
 import { countLeftovers } from './leftovers';
+import { media } from './media';
 import { modelActions } from './model-actions';
 import { openAi } from './openai';
 import { providers } from './providers';
 
 export const models = {
   cognitive,
+  media,
   openAi,
   actions: modelActions,
   countLeftovers,
