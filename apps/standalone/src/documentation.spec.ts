@@ -15,6 +15,7 @@ import { FilesConfig } from '../../files/src/config';
 import { FilesWorkerConfig } from '../../files-worker/src/config';
 import { GatewayConfig } from '../../gateway/src/config';
 import { HubConfig } from '../../hub/src/config';
+import { ModelsConfig } from '../../models/src/config';
 import { RunnerConfig } from '../../runner/src/config';
 import { RuntimeConfig } from '../../runtime/src/config';
 import { TablesConfig } from '../../tables/src/config';
@@ -32,6 +33,7 @@ const apps = [
   { app: 'files-worker', type: FilesWorkerConfig },
   { app: 'runtime', type: RuntimeConfig },
   { app: 'runner', type: RunnerConfig },
+  { app: 'models', type: ModelsConfig },
   { app: 'tables', type: TablesConfig },
   { app: 'chat', type: ChatConfig },
 ];

@@ -268,6 +268,7 @@ export const files = {
     subject: 'files.store',
     summary: 'Creates a public file with its content: all of it, or nothing.',
     access: bot.write,
+    isOwn: true,
     input: StoreFile,
     output: FileReply,
     timeoutMs: 30_000,

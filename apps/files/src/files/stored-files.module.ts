@@ -12,7 +12,14 @@ import { StoredContentsService } from './stored-contents.service';
 @Module({
   imports: [ContentModule, IndexingWorkModule],
   controllers: [FilesController],
-  providers: [CopiesService, DeclarationsService, DestinationsService, FileLookupService, FilesService, StoredContentsService],
+  providers: [
+    CopiesService,
+    DeclarationsService,
+    DestinationsService,
+    FileLookupService,
+    FilesService,
+    StoredContentsService,
+  ],
   exports: [DeclarationsService, FileLookupService],
 })
 export class StoredFilesModule {}

@@ -34,7 +34,10 @@ export class PublicFilesService implements OnApplicationShutdown {
       });
     const { status, headers, body } = response;
     if (status !== 200)
-      throw new ApiError('InvalidPayload', `${field} cannot be fetched: its server answered ${status} in place of 200.`);
+      throw new ApiError(
+        'InvalidPayload',
+        `${field} cannot be fetched: its server answered ${status} in place of 200.`,
+      );
     return { type: headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '', body };
   }
 }

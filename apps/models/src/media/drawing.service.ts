@@ -39,7 +39,14 @@ export class DrawingService {
       const ownFields = knowsFormat.test(model.upstream)
         ? format && { output_format: format }
         : { response_format: 'b64_json' };
-      const body = { model: model.upstream, prompt, n: 1, ...(size && { size }), ...(quality && { quality }), ...ownFields };
+      const body = {
+        model: model.upstream,
+        prompt,
+        n: 1,
+        ...(size && { size }),
+        ...(quality && { quality }),
+        ...ownFields,
+      };
       const answer = await this.upstream.send(provider, { path: 'images/generations', body, signal: call.signal });
       const drawn = parseJson(await answer.text(maxAnswerLength));
       const bytes = await this.contentOf(drawn, provider.name, call.signal);

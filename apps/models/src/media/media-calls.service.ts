@@ -127,7 +127,11 @@ export class MediaCallsService {
     );
   }
 
-  private attempt<Result>(candidate: Candidate, { caller, role, conversationId, signal }: MediaCall, work: MediaWork<Result>) {
+  private attempt<Result>(
+    candidate: Candidate,
+    { caller, role, conversationId, signal }: MediaCall,
+    work: MediaWork<Result>,
+  ) {
     const { provider, model } = candidate;
     const attributes = {
       'gen_ai.operation.name': 'generate_content',
@@ -162,9 +166,14 @@ export function tokensIn(usage: unknown): MediaUse['tokens'] {
 }
 
 /** US dollars, rounded to a trillionth. */
-function costOf(role: MediaRole, { prices }: ProviderModel, { units, tokens }: Pick<MediaUse, 'units' | 'tokens'>): number {
+function costOf(
+  role: MediaRole,
+  { prices }: ProviderModel,
+  { units, tokens }: Pick<MediaUse, 'units' | 'tokens'>,
+): number {
   if (!prices) return 0;
   const unit = { transcription: prices.minute, image: prices.picture, speech: prices.characters }[role] ?? 0;
-  const cost = (unit * units) / unitsOfPrice[role] + (tokens.input * prices.input + tokens.output * prices.output) / 1e6;
+  const cost =
+    (unit * units) / unitsOfPrice[role] + (tokens.input * prices.input + tokens.output * prices.output) / 1e6;
   return Math.round(cost * 1e12) / 1e12;
 }

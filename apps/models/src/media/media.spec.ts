@@ -204,7 +204,10 @@ describe('transcription', () => {
 });
 
 describe('pictures', () => {
-  const drawn = answerJson({ data: [{ b64_json: png.toString('base64') }], usage: { input_tokens: 3, output_tokens: 9 } });
+  const drawn = answerJson({
+    data: [{ b64_json: png.toString('base64') }],
+    usage: { input_tokens: 3, output_tokens: 9 },
+  });
 
   it('stores a picture as a public file of the bot that expires', async () => {
     const bot = await newBot();
@@ -326,7 +329,14 @@ describe('speech', () => {
     });
     expect(first.requests[0]).toMatchObject({
       path: '/v1/audio/speech',
-      body: { model: 'mouth', input: 'Hello', voice: 'nova', response_format: 'mp3', speed: 1.5, instructions: 'Whisper.' },
+      body: {
+        model: 'mouth',
+        input: 'Hello',
+        voice: 'nova',
+        response_format: 'mp3',
+        speed: 1.5,
+        instructions: 'Whisper.',
+      },
     });
     const content = await fetch(json.output.audioUrl);
     expect(content.headers.get('content-type')).toBe('audio/mpeg');

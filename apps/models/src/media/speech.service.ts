@@ -57,7 +57,8 @@ export class SpeechService {
         }
       }
       const bytes = Buffer.concat(parts);
-      if (bytes.length === 0) throw new UpstreamError('failed', `The provider "${provider.name}" answered with no audio.`);
+      if (bytes.length === 0)
+        throw new UpstreamError('failed', `The provider "${provider.name}" answered with no audio.`);
       const used = { units: characters, tokens: { input: 0, output: 0 }, isEstimated: false };
       return { result: { bytes, voice }, used };
     };
@@ -71,7 +72,8 @@ export class SpeechService {
     const isWanted = ({ model }: Candidate) =>
       !name || [model.name, model.upstream, ...model.aliases].includes(name.slice(name.indexOf(':') + 1));
     const wanted = candidates.filter(isWanted);
-    if (wanted.length === 0) throw new ApiError('InvalidPayload', `The model "${name}" does not speak, or is not known.`);
+    if (wanted.length === 0)
+      throw new ApiError('InvalidPayload', `The model "${name}" does not speak, or is not known.`);
     const found = new Map<string, Voices['voices'][number]>();
     for (const { provider, model } of wanted)
       for (const voice of model.voices.filter((each) => speaks(each, language))) {

@@ -82,7 +82,9 @@ function configuredProviders(config: ModelsConfig): Provider[] {
     limitField: 'max_completion_tokens' as const,
   };
   if (config.completionsScriptFile)
-    return [{ ...common, name: 'scripted', url: '', roles: scriptedRoles, script: readScript(config.completionsScriptFile) }];
+    return [
+      { ...common, name: 'scripted', url: '', roles: scriptedRoles, script: readScript(config.completionsScriptFile) },
+    ];
   if (config.completionsProvidersFile) return readProviderFile(config.completionsProvidersFile, timeoutMs, process.env);
   if (!config.completionsUrl) return [];
   const roles = {

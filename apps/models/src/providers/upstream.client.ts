@@ -200,7 +200,10 @@ class UpstreamExchange {
   }
 }
 
-async function bodyOf({ body, form }: UpstreamRequest): Promise<{ type: string; content: string | Buffer } | undefined> {
+async function bodyOf({
+  body,
+  form,
+}: UpstreamRequest): Promise<{ type: string; content: string | Buffer } | undefined> {
   if (body) return { type: 'application/json', content: JSON.stringify(body) };
   if (!form) return undefined;
   const encoded = new Response(form);

@@ -84,7 +84,9 @@ export class GenerateImage extends MediaRequest {
   /** Pixels such as `1024x1024`, or a ratio such as `16:9`. */
   @Nullable()
   @IsString()
-  @Matches(/^[1-9]\d{0,3}[x:][1-9]\d{0,3}$/, { message: '$property must be pixels such as 1024x1024, or a ratio such as 16:9' })
+  @Matches(/^[1-9]\d{0,3}[x:][1-9]\d{0,3}$/, {
+    message: '$property must be pixels such as 1024x1024, or a ratio such as 16:9',
+  })
   size?: string | null;
 
   @Nullable() @IsIn(['low', 'medium', 'high', 'auto']) quality?: 'low' | 'medium' | 'high' | 'auto' | null;

@@ -67,7 +67,12 @@ export class VoiceSettings {
   @Optional() @IsString() @MaxLength(1_000) description?: string;
 
   /** Language tags such as `en` or `pt-BR`. */
-  @Optional() @IsArray() @ArrayMaxSize(100) @IsString({ each: true }) @MaxLength(35, { each: true }) languages?: string[];
+  @Optional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @IsString({ each: true })
+  @MaxLength(35, { each: true })
+  languages?: string[];
 }
 
 export class ModelSettings {
