@@ -23,7 +23,7 @@ export interface MediaCall {
   signal: AbortSignal;
 }
 
-/** What a call is paid for: seconds, pictures or characters, and tokens where a provider counts them. */
+/** A call is paid for its seconds, pictures or characters, and tokens where a provider counts them. */
 export interface MediaUse {
   units: number;
   tokens: { input: number; output: number };

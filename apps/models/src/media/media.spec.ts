@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BlobStore } from '@parley/blobs/blob-store';
 import { WritesRefused } from '@parley/contracts/errors';
 import { freePort } from '@parley/testing/free-port';
 import { answerBytes, answerJson, answerWith, failWith, ModelServer } from '@parley/testing/model-server';
@@ -11,8 +10,8 @@ import { type Account, configured, type PublicApi, startPublicApi } from '@parle
 import { AdminModule } from '../../../admin/src/admin.module';
 import { AdminConfig } from '../../../admin/src/config';
 import { FilesConfig } from '../../../files/src/config';
+import { UploadsService } from '../../../files/src/content/uploads.service';
 import { FilesModule } from '../../../files/src/files.module';
-import { blobStore } from '../../../files/src/store/tokens';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
 import { ModelsConfig } from '../config';
@@ -290,11 +289,11 @@ describe('pictures', () => {
     const bot = await newBot();
     first.answer = drawn;
     second.answer = drawn;
-    const blobs = api.apps[4]!.get<BlobStore>(blobStore, { strict: false });
-    const write = jest.spyOn(blobs, 'write').mockRejectedValue(new WritesRefused('The blob store', undefined));
+    const uploads = api.apps[4]!.get(UploadsService, { strict: false });
+    const upload = jest.spyOn(uploads, 'upload').mockRejectedValue(new WritesRefused('The blob store', undefined));
 
     const { status, json } = await bot.draw();
-    write.mockRestore();
+    upload.mockRestore();
 
     expect({ status, message: json.message }).toEqual({
       status: 500,

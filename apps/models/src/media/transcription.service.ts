@@ -16,7 +16,7 @@ const types = ['audio/*', 'video/mp4', 'video/webm', 'application/ogg'];
 
 export interface Sound {
   bytes: Buffer;
-  /** Of its file, without a dot. */
+  /** End of the name of its file, without a dot. */
   extension: string;
 }
 

@@ -98,7 +98,7 @@ export class ModelWarning {
 export const stopReasons = ['stop', 'max_tokens', 'content_filter', 'tool_calls', 'other'] as const;
 export type StopReason = (typeof stopReasons)[number];
 
-/** What was heard in the audio of the messages. */
+/** Transcription of the audio in the messages. */
 export class PartsTranscription {
   /** `<provider>:<model>`. */
   @IsString() model!: string;

@@ -2,7 +2,7 @@ import { IsBoolean, IsIn, IsInt, IsNumber, IsString, Length, Matches, Max, MaxLe
 import { bot } from '../access';
 import { StreamedAnswer } from '../answer-streams';
 import { maxLifetimeDays } from '../files';
-import { JsonObject, JsonValue, ListOf, Nested, Nullable, Optional, OrNull } from '../fields';
+import { JsonObject, JsonValue, ListOf, Nested, Nullable, Optional } from '../fields';
 import { operation } from '../operation';
 import { QueryString } from '../query-fields';
 import { bodyLimitHint, generationTimeoutMs, maxBodyBytes } from './cognitive';
