@@ -432,6 +432,7 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   }),
   'runtime.actions.listRuns': ({ has }) => ({ path: { id: has.botId } }),
   'runtime.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
+  'models.calls.list': () => ({}),
   'models.cognitive.generateText': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.generateTextStream': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.listModels': () => ({}),

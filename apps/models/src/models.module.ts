@@ -22,6 +22,9 @@ import { CachedCallsService } from './budgets/cached-calls.service';
 import { ModelCallEntity } from './budgets/model-call.entity';
 import { BudgetEntity, BudgetNoticeEntity, ReservationEntity, SpendEntity } from './budgets/spend.entity';
 import { SpendRepository } from './budgets/spend.repository';
+import { CallsController } from './calls/calls.controller';
+import { CallsRepository } from './calls/calls.repository';
+import { CallsService } from './calls/calls.service';
 import { CognitiveController } from './cognitive/cognitive.controller';
 import { CognitiveService } from './cognitive/cognitive.service';
 import { ModelsConfig } from './config';
@@ -44,6 +47,7 @@ import { MediaController } from './media/media.controller';
 import { MediaService } from './media/media.service';
 import { SpeechService } from './media/speech.service';
 import { TranscriptionService } from './media/transcription.service';
+import { CallsOfConversations1797500000000 } from './migrations/1797500000000-calls-of-conversations';
 import { Models1797200000000 } from './migrations/1797200000000-models';
 import { Budgets1797400000000 } from './migrations/1797400000000-budgets';
 import { Providers1797300000000 } from './migrations/1797300000000-providers';
@@ -67,7 +71,7 @@ import { UseReportsService } from './use/use-reports.service';
 
 export const modelsDatabase: ServiceSchema = {
   schema: 'models',
-  migrations: [Models1797200000000, Providers1797300000000, Budgets1797400000000],
+  migrations: [Models1797200000000, Providers1797300000000, Budgets1797400000000, CallsOfConversations1797500000000],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -110,6 +114,7 @@ export class ModelsModule {
       ],
       controllers: [
         AmountsHandler,
+        CallsController,
         CognitiveController,
         ErasureController,
         MediaController,
@@ -126,6 +131,8 @@ export class ModelsModule {
         BudgetNoticesService,
         BudgetsService,
         CachedCallsService,
+        CallsRepository,
+        CallsService,
         CognitiveService,
         DrawingService,
         EmbeddingsService,

@@ -186,7 +186,7 @@ export class GenerationService {
         span.set('gen_ai.response.model', model.upstream);
         span.set('gen_ai.usage.input_tokens', usage.input);
         span.set('gen_ai.usage.output_tokens', usage.output);
-        span.set('gen_ai.response.finish_reasons', completion.stopReason);
+        span.set('gen_ai.response.finish_reasons', [completion.stopReason]);
         this.outcomes.observe(provider.name, performance.now() - began);
         if (attempt.firstTokenMs !== undefined) this.observeFirst(provider.name, attempt.firstTokenMs);
         return {

@@ -149,7 +149,7 @@ export class MediaCallsService {
         span.set('gen_ai.response.model', model.upstream);
         span.set('gen_ai.usage.input_tokens', tokens.input);
         span.set('gen_ai.usage.output_tokens', tokens.output);
-        span.set('gen_ai.response.finish_reasons', 'stop');
+        span.set('gen_ai.response.finish_reasons', ['stop']);
         this.outcomes.observe(provider.name, performance.now() - began);
         return answer;
       } finally {

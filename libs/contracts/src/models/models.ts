@@ -1,6 +1,7 @@
 import { deadLetterOperations } from '../dead-letters';
 import { sealedTextOperations } from '../sealed-texts';
 import { workOperations } from '../work';
+import { modelCalls } from './calls';
 import { cognitive } from './cognitive';
 import { countLeftovers } from './leftovers';
 import { media } from './media';
@@ -9,6 +10,7 @@ import { openAi } from './openai';
 import { providers } from './providers';
 
 export const models = {
+  calls: modelCalls,
   cognitive,
   media,
   openAi,
