@@ -1,16 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { WritesRefused } from '@parley/contracts/errors';
 import { freePort } from '@parley/testing/free-port';
 import { answerBytes, answerJson, answerWith, failWith, ModelServer } from '@parley/testing/model-server';
 import { type Account, configured, type PublicApi, startPublicApi } from '@parley/testing/public-api';
 import { AdminModule } from '../../../admin/src/admin.module';
 import { AdminConfig } from '../../../admin/src/config';
 import { FilesConfig } from '../../../files/src/config';
-import { UploadsService } from '../../../files/src/content/uploads.service';
 import { FilesModule } from '../../../files/src/files.module';
 import { GatewayModule } from '../../../gateway/src/gateway.module';
 import { HubModule } from '../../../hub/src/hub.module';
@@ -29,6 +27,7 @@ function wavOf(seconds: number): Buffer {
 }
 
 let directory: string;
+let blobsDir: string;
 let first: ModelServer;
 let second: ModelServer;
 let web: Server;
@@ -37,6 +36,8 @@ let account: Account;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'parley-media-'));
+  blobsDir = join(directory, 'blobs');
+  await mkdir(blobsDir);
   [first, second] = await Promise.all([ModelServer.start(), ModelServer.start()]);
   const media = [
     { name: 'ears', prices: { minute: 0.6 }, abilities: ['transcription'] },
@@ -71,7 +72,7 @@ beforeAll(async () => {
       completionsProvidersFile: join(directory, 'providers.json'),
       egressAllowPrivate: 'true',
     }),
-    configured(FilesModule, FilesConfig, { blobsDir: directory, contentUrl: `http://127.0.0.1:${contentPort}` }),
+    configured(FilesModule, FilesConfig, { blobsDir, contentUrl: `http://127.0.0.1:${contentPort}` }),
   );
   await api.apps[4]!.listen(contentPort, '127.0.0.1');
   account = await api.newAccount();
@@ -289,15 +290,16 @@ describe('pictures', () => {
     const bot = await newBot();
     first.answer = drawn;
     second.answer = drawn;
-    const uploads = api.apps[4]!.get(UploadsService, { strict: false });
-    const upload = jest.spyOn(uploads, 'upload').mockRejectedValue(new WritesRefused('The blob store', undefined));
+    await rename(blobsDir, `${blobsDir}-away`);
+    await writeFile(blobsDir, 'no folder');
 
     const { status, json } = await bot.draw();
-    upload.mockRestore();
+    await rm(blobsDir);
+    await rename(`${blobsDir}-away`, blobsDir);
 
     expect({ status, message: json.message }).toEqual({
       status: 500,
-      message: expect.stringMatching(/was generated and could not be stored: The blob store/) as string,
+      message: expect.stringMatching(/was generated and could not be stored/) as string,
     });
     expect(await bot.files()).toEqual([]);
   });

@@ -18,7 +18,7 @@ export class ModelCall {
   /** `chat`, `embeddings`, `transcription`, `image`, `speech`, or that of a service that asked for the bot. */
   @IsString() kind!: string;
 
-  /** Names that the request wanted, in order of preference. */
+  /** Names of the models that the request asks for, in order of preference. */
   @IsString() wantedModel!: string;
 
   /** `<provider>:<model>`. Null if none has answered. */
