@@ -1,12 +1,9 @@
-import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import type { GenerateText, ModelWarning } from '@parley/contracts/models/cognitive';
 import type { ChatRequest } from '../generation/completion';
+import { invalid, soundType } from '../generation/request-fields';
 
 type Message = Record<string, unknown>;
-
-/** Type of a part with the address of a sound: HeardPartsService replaces it. */
-export const soundType = 'sound';
 
 const roles = ['user', 'assistant', 'system'];
 const efforts = ['low', 'medium', 'high', 'none'];
@@ -29,17 +26,6 @@ export function toChatRequest(input: GenerateText): { request: ChatRequest; warn
   if (search)
     warnings.push({ type: 'parameter_ignored', message: 'search is ignored: the provider cannot search the web.' });
   return { request, warnings };
-}
-
-/** Names of models, in order of preference. Throws InvalidPayload. */
-export function wantedModels(model: unknown): string[] {
-  const names = [model ?? 'auto'].flat();
-  const isName = (name: unknown) => typeof name === 'string' && name.length > 0 && name.length <= 200;
-  if (names.length > 0 && names.length <= 20 && names.every(isName)) return names as string[];
-  // Clients of the legacy path send the reference of a model.
-  const [reference] = names;
-  if (isRecord(reference) && isName(reference['id'])) return [reference['id'] as string];
-  throw invalid('model', 'the name of a model, or a list of 1 to 20 names');
 }
 
 function toMessage(message: Message, path: string): Message {
@@ -130,12 +116,4 @@ function toTool(tool: unknown, path: string): Message {
   const parameters = given['parameters'] ?? given['argumentsSchema'] ?? { type: 'object', properties: {} };
   const { name, description, strict } = given;
   return { type: 'function', function: { name, description, parameters, strict } };
-}
-
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value.length <= 200 ? value : undefined;
-}
-
-function invalid(field: string, right: string): ApiError {
-  return new ApiError('InvalidPayload', `${field} must be ${right}.`);
 }

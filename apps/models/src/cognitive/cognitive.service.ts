@@ -26,7 +26,8 @@ import { StoredAnswersRepository } from '../generation/stored-answers.repository
 import { idOf, type ProviderModel } from '../providers/provider';
 import { type Candidate, ProvidersService } from '../providers/providers.service';
 import { HeardPartsService } from '../media/heard-parts.service';
-import { textOf, toChatRequest, wantedModels } from './chat-request';
+import { textOf, wantedModels } from '../generation/request-fields';
+import { toChatRequest } from './chat-request';
 
 const idempotencySeconds = 24 * 3_600;
 const pollMs = 250;

@@ -13,8 +13,8 @@ import {
   type Transcription,
 } from '@parley/contracts/models/media';
 import { isRecord } from '@parley/contracts/is-record';
-import { textOf, wantedModels } from '../cognitive/chat-request';
 import { AnswersService } from '../generation/answers.service';
+import { textOf, wantedModels } from '../generation/request-fields';
 import { dataUri } from './data-uri';
 import { DrawingService } from './drawing.service';
 import type { MediaAnswer, MediaCall } from './media-calls.service';
