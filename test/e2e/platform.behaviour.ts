@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from '@botpress/client';
 import { chat } from '@parley/contracts/chat/chat';
+import { models } from '@parley/contracts/models/models';
 import { operationsOf } from '@parley/contracts/operation';
 import { warningHeader } from '@parley/contracts/warning';
 import { operatorToken } from '@parley/secrets/token';
@@ -329,6 +330,23 @@ export function describePlatform(
           expect(brokenPromises(operation, answer)).toEqual([]);
         },
       );
+
+      it('serves a generated picture at the address that it answers', async () => {
+        const answer = await ask(
+          platform.url,
+          models.media.generateImage,
+          senderOf(models.media.generateImage, tenant),
+          {
+            body: { prompt: 'a cat' },
+          },
+        );
+
+        const content = await fetch(answer.json.output.imageUrl as string);
+        expect({ status: content.status, type: content.headers.get('content-type') }).toEqual({
+          status: 200,
+          type: 'image/png',
+        });
+      });
 
       it.each(chatOperations.map((operation) => [operation.subject, operation] as const))(
         'answers %s of the public chat client as declared',

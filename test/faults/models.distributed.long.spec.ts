@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { clientOf } from '@parley/testing/api';
 import { EmbeddingServer } from '@parley/testing/embedding-server';
-import { answerWith, beginStream, ModelServer, sendChunk } from '@parley/testing/model-server';
+import { answerBytes, answerJson, answerWith, beginStream, ModelServer, sendChunk } from '@parley/testing/model-server';
 import { hasNatsServer } from '@parley/testing/nats-server';
 import { sendTo } from '@parley/testing/public-api';
 import { waitFor } from '@parley/testing/wait-for';
@@ -96,6 +97,21 @@ interface Reading {
     sendChunk(response, { content: ' done' }, 'stop');
     response.end('data: [DONE]\n\n');
   }
+
+  it('stores a picture of 9 MB, and audio of which the client has heard the parts', async () => {
+    const picture = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47]), randomBytes(9_000_000)]);
+    upstream.answer = answerJson({ data: [{ b64_json: picture.toString('base64') }] });
+    const json = { model: 'gpt-4.1-mini', prompt: 'a cat', input: 'Hello' };
+    const drawn = await sendTo(fleet.url, 'POST /v2/cognitive/generate-image', { headers, json });
+    const sound = randomBytes(2_000_000);
+    upstream.answer = answerBytes('audio/mpeg', sound.subarray(0, 999_999), sound.subarray(999_999));
+    const { text } = await sendTo(fleet.url, 'POST /v2/cognitive/generate-audio-stream', { headers, json });
+
+    const contentAt = async (url: string) => Buffer.from(await (await fetch(url)).arrayBuffer());
+    expect((await contentAt(drawn.json.output.imageUrl as string)).equals(picture)).toBe(true);
+    const { audioUrl } = JSON.parse(text.trim().split('\n').at(-1)!) as { audioUrl: string };
+    expect((await contentAt(audioUrl)).equals(sound)).toBe(true);
+  });
 
   it('delivers a text of a megabyte unchanged, also to a client that reads slowly', async () => {
     const words = Array.from({ length: 20_000 }, (_, n) => `слово-${n}-■`).join(' ');

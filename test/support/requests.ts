@@ -23,6 +23,8 @@ export interface WildRequest extends Omit<Request, 'headers' | 'body'> {
   text?: string;
 }
 
+/** WAV without samples. */
+const silence = `data:audio/wav;base64,${Buffer.from('RIFF    WAVEfmt '.padEnd(44)).toString('base64')}`;
 const schema = { type: 'object', properties: { text: { type: 'string' } } };
 const action = { input: { schema }, output: { schema } };
 
@@ -432,12 +434,18 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   }),
   'runtime.actions.listRuns': ({ has }) => ({ path: { id: has.botId } }),
   'runtime.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
+  'models.calls.list': () => ({}),
   'models.cognitive.generateText': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.generateTextStream': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.listModels': () => ({}),
   'models.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'models.deadLetters.list': () => ({}),
   'models.deadLetters.replay': () => ({}),
+  'models.media.generateAudio': () => ({ body: { model: 'auto', input: 'hi', format: 'wav' } }),
+  'models.media.generateAudioStream': () => ({ body: { model: 'auto', input: 'hi', format: 'wav' } }),
+  'models.media.generateImage': () => ({ body: { prompt: 'a cat' } }),
+  'models.media.listVoices': () => ({}),
+  'models.media.transcribeAudio': () => ({ body: { url: silence } }),
   'models.openAi.createChatCompletion': () => ({
     body: { model: 'auto', messages: [{ role: 'user', content: 'hi' }] },
   }),

@@ -59,6 +59,30 @@ export class ModelsConfig extends ServiceConfig {
   completionsModelVision = 'gpt-4.1-mini';
 
   @Env({
+    env: 'COMPLETIONS_MODEL_TRANSCRIPTION',
+    type: text(),
+    about: 'Model of `COMPLETIONS_URL` that transcribes speech, such as `whisper-1`.',
+    optional: true,
+  })
+  completionsModelTranscription?: string;
+
+  @Env({
+    env: 'COMPLETIONS_MODEL_IMAGE',
+    type: text(),
+    about: 'Model of `COMPLETIONS_URL` that generates pictures, such as `gpt-image-1`.',
+    optional: true,
+  })
+  completionsModelImage?: string;
+
+  @Env({
+    env: 'COMPLETIONS_MODEL_SPEECH',
+    type: text(),
+    about: 'Model of `COMPLETIONS_URL` that speaks, such as `tts-1`.',
+    optional: true,
+  })
+  completionsModelSpeech?: string;
+
+  @Env({
     env: 'COMPLETIONS_PROVIDERS_FILE',
     type: text('a path'),
     about: 'JSON file with several providers of language models: see docs/models.md. It replaces `COMPLETIONS_URL`.',

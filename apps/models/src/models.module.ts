@@ -22,6 +22,9 @@ import { CachedCallsService } from './budgets/cached-calls.service';
 import { ModelCallEntity } from './budgets/model-call.entity';
 import { BudgetEntity, BudgetNoticeEntity, ReservationEntity, SpendEntity } from './budgets/spend.entity';
 import { SpendRepository } from './budgets/spend.repository';
+import { CallsController } from './calls/calls.controller';
+import { CallsRepository } from './calls/calls.repository';
+import { CallsService } from './calls/calls.service';
 import { CognitiveController } from './cognitive/cognitive.controller';
 import { CognitiveService } from './cognitive/cognitive.service';
 import { ModelsConfig } from './config';
@@ -32,10 +35,19 @@ import { ErasureService } from './erasure/erasure.service';
 import { AnswersService } from './generation/answers.service';
 import { GenerationService } from './generation/generation.service';
 import { PicturesService } from './generation/pictures.service';
+import { PublicFilesService } from './generation/public-files.service';
 import { StoredAnswerEntity } from './generation/stored-answer.entity';
 import { StoredAnswersRepository } from './generation/stored-answers.repository';
 import { ModelActionsController } from './legacy/model-actions.controller';
 import { ModelActionsService } from './legacy/model-actions.service';
+import { DrawingService } from './media/drawing.service';
+import { HeardPartsService } from './media/heard-parts.service';
+import { MediaCallsService } from './media/media-calls.service';
+import { MediaController } from './media/media.controller';
+import { MediaService } from './media/media.service';
+import { SpeechService } from './media/speech.service';
+import { TranscriptionService } from './media/transcription.service';
+import { CallsOfConversations1797500000000 } from './migrations/1797500000000-calls-of-conversations';
 import { Models1797200000000 } from './migrations/1797200000000-models';
 import { Budgets1797400000000 } from './migrations/1797400000000-budgets';
 import { Providers1797300000000 } from './migrations/1797300000000-providers';
@@ -44,6 +56,7 @@ import { OpenAiController } from './openai/openai.controller';
 import { OpenAiService } from './openai/openai.service';
 import { KnownProvidersService } from './providers/known-providers.service';
 import { OperatorProvidersService } from './providers/operator-providers.service';
+import { OutcomesService } from './providers/outcomes.service';
 import { ProviderLimitsService } from './providers/provider-limits.service';
 import { ProviderStatesRepository } from './providers/provider-states.repository';
 import { ProviderStatesService } from './providers/provider-states.service';
@@ -60,7 +73,7 @@ import { TextsService } from './texts/texts.service';
 
 export const modelsDatabase: ServiceSchema = {
   schema: 'models',
-  migrations: [Models1797200000000, Providers1797300000000, Budgets1797400000000],
+  migrations: [Models1797200000000, Providers1797300000000, Budgets1797400000000, CallsOfConversations1797500000000],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -103,8 +116,10 @@ export class ModelsModule {
       ],
       controllers: [
         AmountsHandler,
+        CallsController,
         CognitiveController,
         ErasureController,
+        MediaController,
         ModelActionsController,
         OpenAiController,
         ProvidersController,
@@ -119,24 +134,34 @@ export class ModelsModule {
         BudgetNoticesService,
         BudgetsService,
         CachedCallsService,
+        CallsRepository,
+        CallsService,
         CognitiveService,
+        DrawingService,
         EmbeddingsService,
         ErasureRepository,
         ErasureService,
         GenerationService,
+        HeardPartsService,
         KnownProvidersService,
+        MediaCallsService,
+        MediaService,
         ModelActionsService,
         OpenAiService,
         OperatorProvidersService,
+        OutcomesService,
         PicturesService,
         ProviderLimitsService,
         ProvidersRepository,
         ProvidersService,
         ProviderStatesRepository,
         ProviderStatesService,
+        PublicFilesService,
+        SpeechService,
         SpendRepository,
         StoredAnswersRepository,
         TextsService,
+        TranscriptionService,
         UpstreamClient,
         UseReportsRepository,
         UseReportsService,

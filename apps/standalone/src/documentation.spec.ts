@@ -33,9 +33,9 @@ const apps = [
   { app: 'files-worker', type: FilesWorkerConfig },
   { app: 'runtime', type: RuntimeConfig },
   { app: 'runner', type: RunnerConfig },
+  { app: 'models', type: ModelsConfig },
   { app: 'tables', type: TablesConfig },
   { app: 'chat', type: ChatConfig },
-  { app: 'models', type: ModelsConfig },
 ];
 
 describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the generated parts)', () => {

@@ -181,6 +181,7 @@ const clientNames = {
     setPassages: 'setFilePassages',
     listPassages: 'listFilePassages',
     indexAgain: null,
+    store: null,
     knowledgeBases: {
       create: 'createKnowledgeBase',
       delete: 'deleteKnowledgeBase',

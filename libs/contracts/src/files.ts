@@ -52,6 +52,9 @@ export const maxTags = 100;
 
 export const tagName = /^.{0,200}$/s;
 
+/** Longest time to the expiry of a file, in days. */
+export const maxLifetimeDays = 90;
+
 /** Bytes of JSON. */
 export const maxMetadataBytes = 128 * 1024;
 
@@ -85,6 +88,21 @@ export class UpsertFile {
 
   @Optional() @IsBoolean() publicContentImmediatelyAccessible?: boolean;
   @Optional() @JsonObject({ maxBytes: maxMetadataBytes }) metadata?: Record<string, unknown>;
+}
+
+/** Bytes of a file whose content comes with its declaration. */
+export const maxStoredBytes = 20_000_000;
+
+/** A public file together with its content. */
+export class StoreFile {
+  @IsString() @Length(1, maxKeyLength) key!: string;
+  @IsString() @Length(1, 255) @IsMediaType() contentType!: string;
+
+  /** Base64, of at most 20 MB. */
+  @IsString() content!: string;
+
+  @MapOf(String) tags!: Record<string, string>;
+  @IsInt() @Min(1) @Max(maxLifetimeDays) expirationDays!: number;
 }
 
 export class FileOwner {
@@ -245,6 +263,15 @@ export const files = {
     access: bot.writeAlsoByIntegration,
     input: UpsertFile,
     output: UpsertedFile,
+  }),
+  store: operation({
+    subject: 'files.store',
+    summary: 'Creates a public file with its content: all of it, or nothing.',
+    access: bot.write,
+    isOwn: true,
+    input: StoreFile,
+    output: FileReply,
+    timeoutMs: 30_000,
   }),
   get: operation({
     subject: 'files.get',

@@ -16,6 +16,7 @@ const withMuch = [
 const withMedia = [
   'POST /v2/cognitive/generate-text',
   'POST /v2/cognitive/generate-text-stream',
+  'POST /v2/cognitive/transcribe-audio',
   'POST /v1/ai/chat/completions',
   'POST /v1/ai/embeddings',
 ];

@@ -42,6 +42,11 @@ export interface Operation<I = unknown, O = unknown, A extends Access = Access> 
    * answer `StreamedAnswer` and stream the body under this key, and learns there that the client has gone.
    */
   answers?: AnswerStreams;
+  /**
+   * Field of the answer with generated content as a data URI, as `output.imageUrl`, or `audioUrl` in the last line of a
+   * stream. The gateway stores the content as a file of the caller, and answers its address.
+   */
+  storedField?: 'imageUrl' | 'audioUrl';
   /** Format of its error bodies; absent for the platform's own. */
   errorFormat?: 'openai';
 }

@@ -5,6 +5,8 @@ export interface ModelRequest {
   path: string;
   headers: IncomingMessage['headers'];
   body: { model: string; messages: Record<string, unknown>[]; stream?: boolean; [field: string]: unknown };
+  /** Form in place of a JSON body. */
+  form?: FormData;
   /** Resolves when the client closes the connection before the end of the response. */
   aborted: Promise<void>;
 }
@@ -40,12 +42,19 @@ export class ModelServer {
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '';
     if (path === '/v1/models') return void sendJson(response, { data: this.models.map((id) => ({ id })) });
-    let text = '';
-    for await (const part of request.setEncoding('utf8') as AsyncIterable<string>) text += part;
+    const parts: Buffer[] = [];
+    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+    const content = Buffer.concat(parts);
+    const type = request.headers['content-type'] ?? '';
+    const isForm = type.startsWith('multipart/form-data');
     const aborted = new Promise<void>((resolve) =>
       response.once('close', () => !response.writableFinished && resolve()),
     );
-    const taken = { path, headers: request.headers, body: JSON.parse(text) as ModelRequest['body'], aborted };
+    const taken: ModelRequest = {
+      ...{ path, headers: request.headers, aborted },
+      body: (isForm ? {} : JSON.parse(content.toString())) as ModelRequest['body'],
+      form: isForm ? await new Response(content, { headers: { 'content-type': type } }).formData() : undefined,
+    };
     this.requests.push(taken);
     await this.answer(taken, response);
   }
@@ -77,6 +86,19 @@ export function answerWith(
     if (usage) sendEvent(response, { choices: [], usage });
     response.end('data: [DONE]\n\n');
   };
+}
+
+/** Answers with these bytes, in parts. */
+export function answerBytes(type: string, ...parts: Uint8Array[]): ModelAnswer {
+  return (_request, response) => {
+    response.writeHead(200, { 'content-type': type });
+    for (const part of parts) response.write(part);
+    response.end();
+  };
+}
+
+export function answerJson(body: object): ModelAnswer {
+  return (_request, response) => sendJson(response, body);
 }
 
 export function failWith(status: number, error: object = { message: `failure ${status}` }): ModelAnswer {

@@ -19,7 +19,7 @@ export interface SpanStart {
 }
 
 interface RunningSpan {
-  set(attribute: string, value: string | number): void;
+  set(attribute: string, value: string | number | string[]): void;
 }
 
 const kinds: Record<SpanStart['kind'], SpanKind> = {
@@ -114,7 +114,7 @@ export class OpenSpan implements RunningSpan {
     return toTraceparent(this.span);
   }
 
-  set(attribute: string, value: string | number): void {
+  set(attribute: string, value: string | number | string[]): void {
     this.span.setAttribute(attribute, value);
   }
 

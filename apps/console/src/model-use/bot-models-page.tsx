@@ -8,6 +8,7 @@ import { Page } from '../parts/page';
 import { Rows } from '../parts/rows';
 import { Section } from '../parts/section';
 import { Budget } from './budget';
+import { Calls } from './calls';
 import { costText, countText, daysQuery } from './queries';
 
 const columns = ['Day (UTC)', 'Calls', 'Errors', 'Tokens of prompts', 'Tokens of answers', 'Latency, mean', 'Cost'];
@@ -49,6 +50,7 @@ export function BotModelsPage() {
           }}
         </Loaded>
       </Section>
+      <Calls botId={params.botId} />
     </Page>
   );
 }

@@ -1,7 +1,8 @@
-import { queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Budget } from '@parley/contracts/admin/budgets';
+import type { ModelCalls } from '@parley/contracts/models/calls';
 import { clientOf } from '../api/client';
-import { pathOf, request } from '../api/request';
+import { pathOf, queryOf, request } from '../api/request';
 
 const shownDays = 30;
 const dayMs = 86_400_000;
@@ -50,6 +51,16 @@ export const daysQuery = (workspaceId: string, botId: string) =>
       });
       return records.map(({ startDateTimeUtc, llm }) => ({ date: startDateTimeUtc.slice(0, 10), ...llm })).reverse();
     },
+  });
+
+/** Calls of a bot, newest first. */
+export const callsQuery = (botId: string, filter: { conversationId?: string; eventId?: string }) =>
+  infiniteQueryOptions({
+    queryKey: ['models', botId, 'calls', filter],
+    queryFn: ({ pageParam }) =>
+      request<ModelCalls>({ botId, path: `/v1/ai/calls${queryOf({ ...filter, nextToken: pageParam })}` }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ meta }) => meta.nextToken,
   });
 
 export interface BotSpending {

@@ -3,7 +3,7 @@ import { FormButton } from '../parts/change-buttons';
 import { textIn } from '../parts/form-text';
 import { type ModelSettings, type Provider, type ProviderSettings, providersKey, putProvider } from './queries';
 
-const roles = ['auto', 'best', 'fast', 'vision'];
+const roles = ['auto', 'best', 'fast', 'vision', 'transcription', 'image', 'speech'];
 const limitFields = ['max_completion_tokens', 'max_tokens'];
 const exampleOfModels = '[{ "name": "qwen3", "prices": { "input": 0.1, "output": 0.4 } }]';
 
@@ -74,7 +74,7 @@ function Fields({ provider }: { provider?: Provider }) {
       <JsonInput
         name="models"
         label="Models"
-        description="A JSON list with name, and optionally upstream, aliases, prices, context, maxOutput and abilities. Empty: the server is asked."
+        description="A JSON list with name, and optionally upstream, aliases, prices, context, maxOutput, abilities and voices. Empty: the server is asked."
         placeholder={exampleOfModels}
         defaultValue={provider?.models?.length ? JSON.stringify(provider.models, null, 2) : ''}
         validationError="This is not JSON"

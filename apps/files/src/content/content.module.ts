@@ -21,6 +21,6 @@ import { UploadsService } from './uploads.service';
     PendingContentService,
     UploadsService,
   ],
-  exports: [ContentService, ContentUrlsService, PendingContentService],
+  exports: [ContentService, ContentUrlsService, PendingContentService, UploadsService],
 })
 export class ContentModule {}

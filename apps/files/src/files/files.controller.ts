@@ -5,6 +5,7 @@ import {
   type CopyFile,
   type FileId,
   files,
+  type StoreFile,
   type ListFiles,
   type ListFileTagValues,
   type UpdateFile,
@@ -13,17 +14,24 @@ import {
 import type { PageQuery } from '@parley/contracts/paging';
 import { CopiesService } from './copies.service';
 import { FilesService } from './files.service';
+import { StoredContentsService } from './stored-contents.service';
 
 @Controller()
 export class FilesController {
   constructor(
     private readonly service: FilesService,
     private readonly copies: CopiesService,
+    private readonly contents: StoredContentsService,
   ) {}
 
   @Handles(files.upsert)
   upsert(caller: BotCaller, input: UpsertFile) {
     return this.service.upsert(caller, input);
+  }
+
+  @Handles(files.store)
+  store(caller: BotCaller, input: StoreFile) {
+    return this.contents.store(caller, input);
   }
 
   @Handles(files.get)

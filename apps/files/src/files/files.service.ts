@@ -9,6 +9,7 @@ import {
   type FileTagValues,
   type ListFiles,
   type ListFileTagValues,
+  maxLifetimeDays,
   maxMetadataBytes,
   maxTags,
   tagName,
@@ -32,7 +33,6 @@ import { DeclarationsService } from './declarations.service';
 import { FileLookupService } from './file-lookup.service';
 import { storageTargetOf } from './storage-target';
 
-const maxLifetimeDays = 90;
 const dayMs = 24 * 3_600_000;
 
 @Injectable()

@@ -7,11 +7,19 @@ import { DestinationsService } from './destinations.service';
 import { FileLookupService } from './file-lookup.service';
 import { FilesController } from './files.controller';
 import { FilesService } from './files.service';
+import { StoredContentsService } from './stored-contents.service';
 
 @Module({
   imports: [ContentModule, IndexingWorkModule],
   controllers: [FilesController],
-  providers: [CopiesService, DeclarationsService, DestinationsService, FileLookupService, FilesService],
+  providers: [
+    CopiesService,
+    DeclarationsService,
+    DestinationsService,
+    FileLookupService,
+    FilesService,
+    StoredContentsService,
+  ],
   exports: [DeclarationsService, FileLookupService],
 })
 export class StoredFilesModule {}

@@ -19,6 +19,7 @@ import { type ForwardedRequest, operationOf } from '../bodies/forwarded-request'
 import { ChatUserLimiter } from './chat-user.limiter';
 import { forwardingControllers } from './forwarding-controllers';
 import { ForwardingService } from './forwarding.service';
+import { GeneratedContentService } from './generated-content.service';
 import { LoadSheddingGuard } from './load-shedding.guard';
 
 /**
@@ -43,6 +44,7 @@ export class ForwardingModule implements OnModuleInit {
         { provide: APP_GUARD, useClass: AuthGuard },
         ChatUserLimiter,
         ForwardingService,
+        GeneratedContentService,
       ],
     };
   }

@@ -17,6 +17,7 @@ import { type ForwardedRequest, webhookIdOf } from '../bodies/forwarded-request'
 import { RateLimiter } from '../rate-limits/rate.limiter';
 import { ChatUserLimiter } from './chat-user.limiter';
 import type { ValidExchange } from './contract.pipe';
+import { GeneratedContentService } from './generated-content.service';
 import { TextDownloadLimiter } from './text-download.limiter';
 
 /** Characters of a header: proxies refuse responses whose headers have more than 4 to 8 kB in all. */
@@ -33,6 +34,7 @@ export class ForwardingService {
     private readonly limits: RateLimiter,
     private readonly unauthenticated: UnauthenticatedShare,
     private readonly chatUsers: ChatUserLimiter,
+    private readonly generated: GeneratedContentService,
   ) {}
 
   /** Returns the body of the response, and sets its headers. Throws the service's ApiError, OperationTimeout or 503. */
@@ -72,12 +74,15 @@ export class ForwardingService {
       reply.type(contentType ?? 'application/json; charset=utf-8');
       if (contentType === undefined) {
         receiver.dismiss();
-        return text;
+        return operation.storedField ? await this.generated.inAnswer(text, { operation, caller, input }) : text;
       }
       receiver.start();
       // From here on, Fastify destroys the stream when the client goes.
       reply.raw.off('close', leave);
-      return receiver;
+      if (!operation.storedField) return receiver;
+      const lines = this.generated.inLines(receiver as AsyncIterable<Buffer>, { operation, caller, input });
+      lines.on('error', () => reply.raw.destroy());
+      return lines;
     } catch (error) {
       receiver.dismiss();
       throw error;

@@ -23,7 +23,7 @@ function ask(live: (requested: Promise<void>) => Promise<void>) {
     },
   } as unknown as Driver;
   const none = undefined as never;
-  const service = new ForwardingService(new ParleyClient(driver), none, none, none, none);
+  const service = new ForwardingService(new ParleyClient(driver), none, none, none, none, none);
   const raw = new EventEmitter();
   const reply = { raw, type: () => reply };
   const request = { caller: { requestId: 'r' } };

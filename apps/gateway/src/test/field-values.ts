@@ -176,8 +176,8 @@ export function smallestOf(type: Class<object>): Record<string, unknown> {
 function valueOf(field: Field): unknown {
   const { type } = ruleOf(field, 'isObject', 'listOf', 'mapOf')?.context ?? {};
   const entry = isClass(type) ? baseOf(type) : entryOf(field, 0);
-  if (ruleOf(field, 'mapOf'))
-    return { [entryName(0, ruleOf(field, 'mapOf')!.context!['key'] as RegExp | undefined)]: entry };
+  const ofMap = ruleOf(field, 'mapOf')?.context as MapLimits | undefined;
+  if (ofMap) return { [entryName(0, ofMap.key)]: entry };
   if (ruleOf(field, 'isArray', 'listOf', 'jsonObjects')) return [entry];
   return entry;
 }

@@ -5,6 +5,7 @@ import { Column, Entity, Index } from 'typeorm';
 @Entity('model_call')
 @Index('model_call_of_bot', ['bot_id', 'id'])
 @Index('model_call_of_event', ['bot_id', 'event_id', 'id'], { where: 'event_id IS NOT NULL' })
+@Index('model_call_of_conversation', ['bot_id', 'conversation_id', 'id'], { where: 'conversation_id IS NOT NULL' })
 @Index('model_call_created', ['created_at'])
 export class ModelCallEntity {
   @PrimaryIdColumn() id!: string;

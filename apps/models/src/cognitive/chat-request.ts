@@ -1,7 +1,7 @@
-import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import type { GenerateText, ModelWarning } from '@parley/contracts/models/cognitive';
 import type { ChatRequest } from '../generation/completion';
+import { invalid, soundType } from '../generation/request-fields';
 
 type Message = Record<string, unknown>;
 
@@ -26,17 +26,6 @@ export function toChatRequest(input: GenerateText): { request: ChatRequest; warn
   if (search)
     warnings.push({ type: 'parameter_ignored', message: 'search is ignored: the provider cannot search the web.' });
   return { request, warnings };
-}
-
-/** Names of models, in order of preference. Throws InvalidPayload. */
-export function wantedModels(model: unknown): string[] {
-  const names = [model ?? 'auto'].flat();
-  const isName = (name: unknown) => typeof name === 'string' && name.length > 0 && name.length <= 200;
-  if (names.length > 0 && names.length <= 20 && names.every(isName)) return names as string[];
-  // Clients of the legacy path send the reference of a model.
-  const [reference] = names;
-  if (isRecord(reference) && isName(reference['id'])) return [reference['id'] as string];
-  throw invalid('model', 'the name of a model, or a list of 1 to 20 names');
 }
 
 function toMessage(message: Message, path: string): Message {
@@ -65,9 +54,7 @@ function toPart(part: unknown, path: string): Message {
   if (type !== 'image' && type !== 'audio') throw invalid(`${path}.type`, 'text, image or audio');
   if (typeof url !== 'string' || !/^(https?:|data:)/.test(url)) throw invalid(`${path}.url`, 'an http(s) or data URI');
   if (type === 'image') return { type: 'image_url', image_url: { url } };
-  const [, format, data] = /^data:audio\/([\w.+-]+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
-  if (format === undefined) throw invalid(`${path}.url`, 'a data URI with audio in base64');
-  return { type: 'input_audio', input_audio: { data, format: format === 'mpeg' ? 'mp3' : format } };
+  return { type: soundType, url };
 }
 
 function textIn(content: unknown, path: string): string {
@@ -129,8 +116,4 @@ function toTool(tool: unknown, path: string): Message {
   const parameters = given['parameters'] ?? given['argumentsSchema'] ?? { type: 'object', properties: {} };
   const { name, description, strict } = given;
   return { type: 'function', function: { name, description, parameters, strict } };
-}
-
-function invalid(field: string, right: string): ApiError {
-  return new ApiError('InvalidPayload', `${field} must be ${right}.`);
 }

@@ -12,7 +12,9 @@ import {
   type LanguageModel,
   type LanguageModels,
   type ModelWarning,
+  type PartsTranscription,
 } from '@parley/contracts/models/cognitive';
+import type { Ability } from '@parley/contracts/models/providers';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { Every } from '@parley/work-queue/worker';
 import { CachedCallsService } from '../budgets/cached-calls.service';
@@ -21,9 +23,11 @@ import { AnswersService } from '../generation/answers.service';
 import type { CompletionToolCall } from '../generation/completion';
 import { type Generation, type GenerationCall, GenerationService } from '../generation/generation.service';
 import { StoredAnswersRepository } from '../generation/stored-answers.repository';
-import { idOf } from '../providers/provider';
+import { idOf, type ProviderModel } from '../providers/provider';
 import { type Candidate, ProvidersService } from '../providers/providers.service';
-import { toChatRequest, wantedModels } from './chat-request';
+import { HeardPartsService } from '../media/heard-parts.service';
+import { textOf, wantedModels } from '../generation/request-fields';
+import { toChatRequest } from './chat-request';
 
 const idempotencySeconds = 24 * 3_600;
 const pollMs = 250;
@@ -40,6 +44,7 @@ export class CognitiveService {
     private readonly stored: StoredAnswersRepository,
     private readonly config: ModelsConfig,
     private readonly cachedCalls: CachedCallsService,
+    private readonly heardParts: HeardPartsService,
   ) {}
 
   /** Throws like `GenerationService.generate`. */
@@ -87,7 +92,9 @@ export class CognitiveService {
       : isTimed
         ? () => Promise.resolve()
         : undefined;
-    return toGeneratedText(await this.generation.generate(call, onParts), input, warnings);
+    const { request, transcription } = await this.heardParts.hear(call, textOf(input.options?.transcriptionModel));
+    const generation = await this.generation.generate({ ...call, request }, onParts);
+    return toGeneratedText(generation, input, warnings, transcription);
   }
 
   /** Answers an equal or a repeated request with the stored answer. */
@@ -151,7 +158,9 @@ export class CognitiveService {
       const latency = Math.round(performance.now() - started);
       this.recordCached(call, known, latency);
       const usage = { ...known.metadata.usage, inputCost: 0, outputCost: 0 };
-      return { ...known, metadata: { ...known.metadata, cached: true, cost: 0, usage, latency } };
+      const { transcription: heard } = known.metadata;
+      const transcription = heard && { ...heard, cost: 0 };
+      return { ...known, metadata: { ...known.metadata, transcription, cached: true, cost: 0, usage, latency } };
     }
     const answer = await work();
     const isWhole = answer.metadata.stopReason === 'stop' || answer.metadata.stopReason === 'tool_calls';
@@ -177,14 +186,11 @@ function lineOf(part: object): string {
   return `${JSON.stringify({ created: Math.floor(Date.now() / 1_000), ...part })}\n`;
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value.length <= 200 ? value : undefined;
-}
-
 function toGeneratedText(
   { completion, usage, costs, isEstimated, latencyMs, firstTokenMs, fallbackPath, ...generation }: Generation,
   { options, reasoningEffort }: GenerateText,
   given: ModelWarning[],
+  transcription?: PartsTranscription,
 ): GeneratedText {
   const warnings = [...given, ...generation.warnings];
   const toolCalls = completion.toolCalls.map((call, index) => toToolCall(call, index, warnings));
@@ -211,6 +217,7 @@ function toGeneratedText(
       ...(warnings.length > 0 && { warnings }),
       ...(fallbackPath.length > 0 && { fallbackPath }),
       ...(isEstimated && { estimated: true }),
+      ...(transcription && { transcription }),
     },
   };
 }
@@ -224,12 +231,22 @@ function toToolCall({ id, name, arguments: text }: CompletionToolCall, index: nu
   return { id: id || `call_${index + 1}`, name, input: input ?? {} };
 }
 
+const tagOf: Partial<Record<Ability, string>> = {
+  transcription: 'speech-to-text',
+  imageGeneration: 'image-generation',
+  speech: 'text-to-speech',
+};
+
+function tagsOf({ tags, abilities }: ProviderModel): string[] {
+  return [...new Set([...tags, ...abilities.flatMap((ability) => tagOf[ability] ?? [])])];
+}
+
 function toLanguageModel({ provider, model }: Candidate): LanguageModel {
-  const { name, aliases, tags, context = 0, maxOutput = 0, prices, abilities } = model;
+  const { name, aliases, context = 0, maxOutput = 0, prices, abilities } = model;
   return {
     id: idOf(provider, model),
-    ...{ name, description: `${name} at ${provider.name}`, aliases, tags, lifecycle: 'production' },
-    input: { maxTokens: context, costPer1MTokens: prices?.input ?? 0 },
+    ...{ name, description: `${name} at ${provider.name}`, aliases, tags: tagsOf(model), lifecycle: 'production' },
+    input: { maxTokens: context, costPer1MTokens: prices?.input ?? 0, costPerMinute: prices?.minute },
     output: { maxTokens: maxOutput, costPer1MTokens: prices?.output ?? 0 },
     capabilities: {
       supportsImages: abilities.includes('images'),

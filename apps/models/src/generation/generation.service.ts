@@ -19,7 +19,7 @@ import {
 import type { Amount, Payer } from '../budgets/spend.repository';
 import { idOf, isRole, type Prices, type Provider, type Role } from '../providers/provider';
 import { ProviderLimitsService } from '../providers/provider-limits.service';
-import { ProviderStatesService } from '../providers/provider-states.service';
+import { OutcomesService } from '../providers/outcomes.service';
 import { type Candidate, ProvidersService } from '../providers/providers.service';
 import type { UpstreamAnswer } from '../providers/upstream';
 import { UpstreamClient } from '../providers/upstream.client';
@@ -30,8 +30,6 @@ import { countPrompt, countTokens } from './token-count';
 
 /** Characters of a completion in one piece. */
 const maxAnswerLength = 16_000_000;
-/** A model that failed is asked after all others for this time. */
-const failureMs = 300_000;
 const defaultRetryMs = 5_000;
 
 /** Request of a bot for a completion. */
@@ -90,30 +88,23 @@ interface Attempt extends Candidate {
 /** Asks the providers for a completion, in order of fallback, within the budgets of the bot and its workspace. */
 @Injectable()
 export class GenerationService {
-  /** Times until which models of a provider count as failing, by name. A provider with new settings is another one. */
-  private readonly failing = new WeakMap<Provider, Map<string, number>>();
-
-  private readonly observe: (provider: string, durationMs: number) => void;
   private readonly observeFirst: (provider: string, durationMs: number) => void;
-  private readonly countError: (provider: string) => void;
 
   constructor(
     private readonly providers: ProvidersService,
     private readonly upstream: UpstreamClient,
     private readonly limits: ProviderLimitsService,
-    private readonly states: ProviderStatesService,
+    private readonly outcomes: OutcomesService,
     private readonly budgets: BudgetsService,
     private readonly pictures: PicturesService,
     private readonly config: ModelsConfig,
     @Inject(platformToken) { metrics }: Platform,
   ) {
-    this.observe = metrics.histogram('parley_model_seconds', 'Duration of calls of models.', 'provider');
     this.observeFirst = metrics.histogram(
       'parley_model_first_token_seconds',
       'Time to the first token of streamed calls of models.',
       'provider',
     );
-    this.countError = metrics.counters('parley_model_errors_total', 'Failed calls of models.', 'provider');
   }
 
   /**
@@ -125,7 +116,7 @@ export class GenerationService {
     const call = { ...asked, request: await this.pictures.inline(asked.request, asked.signal) };
     const { bot, workspace, traceparent } = call.caller;
     const payer: Payer = { botId: bot.id, workspaceId: workspace.id, month: monthOf(new Date()) };
-    const candidates = this.inOrder(await this.providers.resolve(call.wanted, roleOf(call)));
+    const candidates = this.outcomes.inOrder(await this.providers.resolve(call.wanted, roleOf(call)));
     const planned: PlannedCall = {
       kind: call.kind ?? 'chat',
       wanted_model: call.wanted.join(', '),
@@ -149,21 +140,19 @@ export class GenerationService {
       const id = idOf(attempt.provider, attempt.model);
       try {
         const generation = await this.attempt(attempt);
-        this.failing.get(attempt.provider)?.delete(attempt.model.name);
-        this.states.observe(attempt.provider);
+        this.outcomes.answered(attempt);
         const warnings = attempt.warning ? [attempt.warning] : [];
         if (fallbackPath.length > 0 && !attempt.warning)
           warnings.push({ type: 'fallback_used', message: `${failures.at(-1)!.message} "${id}" answered.` });
         return { ...generation, warnings, fallbackPath };
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error;
-        if (error.failure !== 'full') this.countError(attempt.provider.name);
+        this.outcomes.failed(attempt, error);
         if (error.failure === 'filtered') return { ...filtered(attempt), fallbackPath };
         if (error.failure === 'refused')
           throw new ApiError('InvalidPayload', error.message, { metadata: { model: id }, cause: error });
-        if (error.failure !== 'full') this.states.observe(attempt.provider, { error: error.message });
         if (attempt.firstTokenMs !== undefined) throw unavailable(error.message, error);
-        if (error.failure !== 'full') this.remember(attempt);
+        if (error.failure !== 'full') this.outcomes.remember(attempt);
         failures.push(error);
         fallbackPath.push(id);
       }
@@ -196,8 +185,8 @@ export class GenerationService {
         span.set('gen_ai.response.model', model.upstream);
         span.set('gen_ai.usage.input_tokens', usage.input);
         span.set('gen_ai.usage.output_tokens', usage.output);
-        span.set('gen_ai.response.finish_reasons', completion.stopReason);
-        this.observe(provider.name, performance.now() - began);
+        span.set('gen_ai.response.finish_reasons', [completion.stopReason]);
+        this.outcomes.observe(provider.name, performance.now() - began);
         if (attempt.firstTokenMs !== undefined) this.observeFirst(provider.name, attempt.firstTokenMs);
         return {
           ...{ completion, usage, isEstimated, text },
@@ -267,18 +256,6 @@ export class GenerationService {
     if (parsed === null || typeof parsed !== 'object' || 'error' in parsed)
       throw new UpstreamError('failed', `The provider "${provider.name}" sent a broken part of a stream.`);
     return { text, delta: { output: '', reasoning: '' }, kind: 'chunk' };
-  }
-
-  private remember({ provider, model }: Candidate): void {
-    const models = this.failing.get(provider) ?? new Map<string, number>();
-    this.failing.set(provider, models.set(model.name, Date.now() + failureMs));
-  }
-
-  /** Models that failed lately come last. */
-  private inOrder(candidates: Candidate[]): Candidate[] {
-    const now = Date.now();
-    const isFailing = ({ provider, model }: Candidate) => (this.failing.get(provider)?.get(model.name) ?? 0) > now;
-    return [...candidates.filter((each) => !isFailing(each)), ...candidates.filter(isFailing)];
   }
 
   /** The most that any candidate can cost. */

@@ -1,12 +1,11 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
-import { EgressClient } from '@parley/egress/egress.client';
 import type { ChatRequest } from './completion';
+import { PublicFilesService } from './public-files.service';
 
 const maxPictures = 16;
 const maxPictureBytes = 20_000_000;
-const timeoutMs = 15_000;
 const types = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
 /**
@@ -14,12 +13,8 @@ const types = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
  * reach.
  */
 @Injectable()
-export class PicturesService implements OnApplicationShutdown {
-  constructor(private readonly egress: EgressClient) {}
-
-  onApplicationShutdown(): Promise<void> {
-    return this.egress.close();
-  }
+export class PicturesService {
+  constructor(private readonly files: PublicFilesService) {}
 
   /** Throws InvalidPayload, which names the part of the message. */
   async inline(request: ChatRequest, signal: AbortSignal): Promise<ChatRequest> {
@@ -45,17 +40,7 @@ export class PicturesService implements OnApplicationShutdown {
   }
 
   private async fetch(url: string, path: string, signal: AbortSignal): Promise<string> {
-    const limits = { timeoutMs, maxResponseBytes: maxPictureBytes, signal };
-    const response = await this.egress
-      .get(url, { headers: { accept: types.join(', ') }, ...limits })
-      .catch((error: Error) => {
-        signal.throwIfAborted();
-        throw new ApiError('InvalidPayload', `${path} cannot be fetched. ${error.message}`, { cause: error });
-      });
-    const { status, headers, body } = response;
-    if (status !== 200)
-      throw new ApiError('InvalidPayload', `${path} cannot be fetched: its server answered ${status} in place of 200.`);
-    const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
+    const { type, body } = await this.files.get(url, path, { types, maxBytes: maxPictureBytes, signal });
     if (!types.includes(type))
       throw new ApiError('InvalidPayload', `${path} must be ${types.join(', ')}; its server answered "${type}".`);
     return `data:${type};base64,${body.toString('base64')}`;

@@ -3,6 +3,7 @@ import type { BotCaller } from '@parley/contracts/access';
 import { ApiError, unavailable } from '@parley/contracts/errors';
 import { recordIn } from '@parley/contracts/is-record';
 import type { CreateEmbeddings, Embeddings } from '@parley/contracts/models/openai';
+import { inSpan } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { BudgetsService, inBillionths, monthOf, type PlannedCall } from '../budgets/budgets.service';
 import { isCount } from '../generation/completion';
@@ -10,7 +11,7 @@ import { countTokens } from '../generation/token-count';
 import { idOf, type Provider } from '../providers/provider';
 import { ProviderStatesService } from '../providers/provider-states.service';
 import { ProviderLimitsService } from '../providers/provider-limits.service';
-import { ProvidersService } from '../providers/providers.service';
+import { type Candidate, ProvidersService } from '../providers/providers.service';
 import { UpstreamClient } from '../providers/upstream.client';
 import { UpstreamError } from '../providers/upstream-error';
 
@@ -43,18 +44,15 @@ export class EmbeddingsService {
     try {
       return await this.budgets.run({ payer, most, planned, started }, async () => {
         const body = { ...input, model: model.upstream };
-        const embeddings = recordIn(await this.ask(provider, caller.bot.id, body, signal));
-        if (!embeddings || !Array.isArray(embeddings['data']))
-          throw new UpstreamError('failed', `The provider "${provider.name}" answered with no embeddings.`);
-        const { prompt_tokens: counted } = (embeddings['usage'] ?? {}) as { prompt_tokens?: unknown };
-        const used = isCount(counted) ? counted : tokens;
+        const { embeddings, counted } = await this.embed({ provider, model }, caller.bot.id, body, signal);
+        const used = counted ?? tokens;
         const cost = priced(used);
         return {
-          result: embeddings as unknown as Embeddings,
+          result: embeddings,
           amount: { cost, tokens: used },
           record: {
             ...{ input_tokens: used, output_tokens: 0, cost },
-            ...{ is_estimated: used !== counted, is_cached: false, fallbacks: 0, finish: 'stop' },
+            ...{ is_estimated: counted === undefined, is_cached: false, fallbacks: 0, finish: 'stop' },
             latency_ms: Math.round(performance.now() - started),
           },
         };
@@ -64,6 +62,24 @@ export class EmbeddingsService {
       if (error.failure === 'refused') throw new ApiError('InvalidPayload', error.message, { cause: error });
       throw unavailable(error.message, error);
     }
+  }
+
+  private embed({ provider, model }: Candidate, botId: string, body: object, signal: AbortSignal) {
+    const attributes = {
+      'gen_ai.operation.name': 'embeddings',
+      'gen_ai.provider.name': provider.name,
+      'gen_ai.request.model': model.upstream,
+    };
+    return inSpan({ name: `embeddings ${model.upstream}`, kind: 'client', attributes }, async (span) => {
+      const embeddings = recordIn(await this.ask(provider, botId, body, signal));
+      if (!embeddings || !Array.isArray(embeddings['data']))
+        throw new UpstreamError('failed', `The provider "${provider.name}" answered with no embeddings.`);
+      const { prompt_tokens: tokens } = (embeddings['usage'] ?? {}) as { prompt_tokens?: unknown };
+      const counted = isCount(tokens) ? tokens : undefined;
+      span.set('gen_ai.response.model', model.upstream);
+      if (counted !== undefined) span.set('gen_ai.usage.input_tokens', counted);
+      return { embeddings: embeddings as unknown as Embeddings, counted };
+    });
   }
 
   /** Text of the answer. Throws UpstreamError. */

@@ -7,6 +7,7 @@ import { defaultConcurrency, toProvider } from './provider-settings';
 import { ProvidersRepository, type StoredProvider } from './providers.repository';
 import { readScript } from './script';
 
+const scriptedRoles = { transcription: 'scripted', image: 'scripted', speech: 'scripted' };
 /** Changes of another process are seen after this time. */
 const maxAgeMs = 1_000;
 
@@ -81,7 +82,9 @@ function configuredProviders(config: ModelsConfig): Provider[] {
     limitField: 'max_completion_tokens' as const,
   };
   if (config.completionsScriptFile)
-    return [{ ...common, name: 'scripted', url: '', roles: {}, script: readScript(config.completionsScriptFile) }];
+    return [
+      { ...common, name: 'scripted', url: '', roles: scriptedRoles, script: readScript(config.completionsScriptFile) },
+    ];
   if (config.completionsProvidersFile) return readProviderFile(config.completionsProvidersFile, timeoutMs, process.env);
   if (!config.completionsUrl) return [];
   const roles = {
@@ -89,6 +92,9 @@ function configuredProviders(config: ModelsConfig): Provider[] {
     best: config.completionsModelAccurate,
     fast: config.completionsModelInexpensive,
     vision: config.completionsModelVision,
+    transcription: config.completionsModelTranscription,
+    image: config.completionsModelImage,
+    speech: config.completionsModelSpeech,
   };
   return [{ ...common, name: 'default', url: config.completionsUrl, key: config.completionsApiKey, roles }];
 }

@@ -27,7 +27,7 @@ it('reads the same settings from a file as operations take, with defaults', asyn
 
   expect(provider).toEqual({
     ...{ name: 'local', url: 'http://vllm:8000', key: 'sk-of-the-variable', rate: 60, roles: {} },
-    models: [{ name: 'qwen3', upstream: 'qwen3', aliases: ['small'], abilities: [], tags: [] }],
+    models: [{ name: 'qwen3', upstream: 'qwen3', aliases: ['small'], abilities: [], tags: [], voices: [] }],
     ...{ timeoutMs: 60_000, concurrency: 512, limitField: 'max_completion_tokens' },
   });
 });

@@ -10,12 +10,14 @@ export function toProvider(
 ): Provider {
   return {
     ...{ name, url, key, roles, limitField },
-    models: models.map((model) => ({
+    models: models.map(({ prices, ...model }) => ({
       ...model,
       upstream: model.upstream ?? model.name,
       aliases: model.aliases ?? [],
       abilities: model.abilities ?? [],
       tags: model.tags ?? [],
+      voices: model.voices ?? [],
+      ...(prices && { prices: { input: 0, output: 0, ...prices } }),
     })),
     timeoutMs: given.timeoutMs ?? timeoutMs,
     concurrency: given.concurrency ?? defaultConcurrency,

@@ -1,7 +1,14 @@
-import { type Ability, type ModelPrices, type ModelRole, modelRoles } from '@parley/contracts/models/providers';
+import {
+  type Ability,
+  type MediaRole,
+  type ModelPrices,
+  type ModelRole,
+  modelRoles,
+  type VoiceSettings,
+} from '@parley/contracts/models/providers';
 import type { Script } from './script';
 
-export type Prices = ModelPrices;
+export type Prices = ModelPrices & { input: number; output: number };
 export type Role = ModelRole;
 
 export interface ProviderModel {
@@ -16,6 +23,7 @@ export interface ProviderModel {
   prices?: Prices;
   abilities: Ability[];
   tags: string[];
+  voices: VoiceSettings[];
 }
 
 /** Server with OpenAI's API. */
@@ -30,8 +38,8 @@ export interface Provider {
   problem?: string;
   /** Empty: the server is asked for its models. */
   models: ProviderModel[];
-  /** Model names by role: `auto`, `best`, `fast` and `vision`. */
-  roles: Partial<Record<Role, string>>;
+  /** Model names by role. */
+  roles: Partial<Record<Role | MediaRole, string>>;
   timeoutMs: number;
   /** Requests at once, in one process. */
   concurrency: number;
@@ -51,5 +59,5 @@ export function idOf(provider: Pick<Provider, 'name'>, model: Pick<ProviderModel
 }
 
 export function unlistedModel(name: string): ProviderModel {
-  return { name, upstream: name, aliases: [], abilities: [], tags: [] };
+  return { name, upstream: name, aliases: [], abilities: [], tags: [], voices: [] };
 }

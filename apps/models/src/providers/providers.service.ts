@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Ability, MediaRole } from '@parley/contracts/models/providers';
 import type { ModelWarning } from '@parley/contracts/models/cognitive';
 import { ApiError } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
@@ -17,6 +18,17 @@ const maxListBytes = 4_000_000;
 const maxListed = 1_000;
 const maxNameLength = 200;
 const notForText = /embed|whisper|tts|rerank|dall-e|image|moderation|speech/i;
+
+const abilityFor: Record<MediaRole, Ability> = {
+  transcription: 'transcription',
+  image: 'imageGeneration',
+  speech: 'speech',
+};
+const variables: Record<MediaRole, string> = {
+  transcription: 'COMPLETIONS_MODEL_TRANSCRIPTION',
+  image: 'COMPLETIONS_MODEL_IMAGE',
+  speech: 'COMPLETIONS_MODEL_SPEECH',
+};
 
 /** Model of a provider that may answer a request. */
 export interface Candidate {
@@ -67,11 +79,27 @@ export class ProvidersService {
       const message = `The model "${first}" is not available: "${provider.name}:${model.name}" answered.`;
       candidates.push({ provider, model, warning: { type: 'fallback_used', message } });
     }
-    const seen = new Set<string>();
-    return candidates.filter(({ provider, model }) => {
-      const key = `${provider.name}\n${model.upstream}`;
-      return !seen.has(key) && seen.add(key);
-    });
+    return distinct(candidates);
+  }
+
+  /**
+   * Candidates for this role, in order: models by name, then those of the role of all providers. Never empty: throws
+   * InvalidPayload, which says what to configure.
+   */
+  async resolveMedia(wanted: string[], role: MediaRole): Promise<Candidate[]> {
+    const providers = await this.configured();
+    const names = wanted.filter((name) => !isRole(name));
+    const named = await Promise.all(names.map((name) => this.candidatesFor(providers, name)));
+    const others = await Promise.all(providers.map((provider) => this.mediaModelsOf(provider, role)));
+    const candidates = distinct([...named.flat().filter((each) => mayBe(each, role)), ...others.flat()]);
+    if (candidates.length === 0) throw notConfiguredFor(role);
+    return candidates;
+  }
+
+  /** Whether a model is configured for this role. */
+  async hasMedia(role: MediaRole): Promise<boolean> {
+    const models = await Promise.all((await this.known.list()).map((provider) => this.mediaModelsOf(provider, role)));
+    return models.flat().length > 0;
   }
 
   /** Model of this name, which no other one can replace. Throws InvalidPayload. */
@@ -145,6 +173,18 @@ export class ProvidersService {
     return named ?? first ?? unlistedModel(wanted ?? 'default');
   }
 
+  /** The configured model of a role, else those with its ability. */
+  private async mediaModelsOf(provider: Provider, role: MediaRole): Promise<Candidate[]> {
+    const wanted = provider.roles[role];
+    const models = (await this.modelsOf(provider)) ?? [];
+    const named = models.find(({ name, upstream }) => name === wanted || upstream === wanted);
+    const found =
+      wanted === undefined
+        ? models.filter(({ abilities }) => abilities.includes(abilityFor[role]))
+        : [named ?? unlistedModel(wanted)];
+    return found.map((model) => ({ provider, model }));
+  }
+
   /** Undefined if the server does not say which models it has. */
   private modelsOf(provider: Provider): Promise<ProviderModel[] | undefined> {
     if (provider.models.length > 0) return Promise.resolve(provider.models);
@@ -169,6 +209,27 @@ export class ProvidersService {
       return undefined;
     }
   }
+}
+
+function distinct(candidates: Candidate[]): Candidate[] {
+  const seen = new Set<string>();
+  return candidates.filter(({ provider, model }) => {
+    const key = `${provider.name}\n${model.upstream}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** The abilities of a model that its server listed are not known. */
+function mayBe({ provider, model }: Candidate, role: MediaRole): boolean {
+  const isOfRole = [model.name, model.upstream].includes(provider.roles[role] ?? '');
+  return isOfRole || model.abilities.includes(abilityFor[role]) || provider.models.length === 0;
+}
+
+function notConfiguredFor(role: MediaRole): ApiError {
+  return new ApiError(
+    'InvalidPayload',
+    `No model for ${role} is configured: the operator must name one in roles.${role} of a provider, give a model the ability "${abilityFor[role]}", or set ${variables[role]} beside COMPLETIONS_URL.`,
+  );
 }
 
 function notConfigured(): ApiError {

@@ -8,6 +8,9 @@ import type { UpstreamAnswer, UpstreamRequest } from './upstream';
 import { UpstreamError } from './upstream-error';
 
 const dimensions = 64;
+/** PNG of one transparent pixel. */
+const scriptedPicture =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 class ScriptedAnswer {
   /** Regular expression over the text of all messages; every request fits one without. */
@@ -50,8 +53,10 @@ export function readScript(path: string): Script {
 export async function answerByScript(script: Script, { path, body, signal }: UpstreamRequest): Promise<UpstreamAnswer> {
   if (path === 'models') return jsonAnswer({ data: [{ id: 'scripted' }] });
   if (path === 'embeddings') return jsonAnswer(embeddingsOf(body as { input: unknown }));
-  if (path !== 'chat/completions')
-    throw new UpstreamError('failed', 'The provider "scripted" answers chat completions and embeddings only.');
+  if (path === 'audio/transcriptions')
+    return jsonAnswer({ text: 'A scripted transcription.', usage: { type: 'duration', seconds: 1 } });
+  if (path === 'images/generations') return jsonAnswer({ data: [{ b64_json: scriptedPicture }] });
+  if (path === 'audio/speech') return bytesAnswer(silence());
   const request = body as { messages: Record<string, unknown>[]; stream?: boolean };
   const prompt = request.messages.map(({ content }) => textOf(content)).join('\n');
   const answer = script.answers.find(({ when }) => when === undefined || new RegExp(when, 'su').test(prompt));
@@ -116,13 +121,47 @@ function tokensOf(text: string): number {
 }
 
 function jsonAnswer(body: object): UpstreamAnswer {
-  return { isStream: false, text: () => Promise.resolve(JSON.stringify(body)), events: () => listed([]) };
+  return bytesAnswer(Buffer.from(JSON.stringify(body)));
+}
+
+function bytesAnswer(content: Buffer): UpstreamAnswer {
+  return {
+    isStream: false,
+    text: () => Promise.resolve(content.toString()),
+    events: () => listed([]),
+    chunks: () => listed([content]),
+  };
 }
 
 function streamAnswer(events: string[]): UpstreamAnswer {
-  return { isStream: true, text: () => Promise.resolve(''), events: () => listed(events) };
+  const batches = events.map((event) => [event]);
+  return { isStream: true, text: () => Promise.resolve(''), events: () => listed(batches), chunks: () => listed([]) };
 }
 
-async function* listed(events: string[]): AsyncGenerator<string[]> {
-  for (const event of events) yield await Promise.resolve([event]);
+async function* listed<Item>(items: Item[]): AsyncGenerator<Item> {
+  for (const item of items) yield await Promise.resolve(item);
+}
+
+/** WAV of a tenth of a second: 8 kHz, 8 bits. */
+function silence(): Buffer {
+  const samples = 800;
+  const wav = Buffer.alloc(44 + samples, 0x80);
+  wav.write('RIFF    WAVEfmt ', 0, 'latin1');
+  wav.writeUInt32LE(36 + samples, 4);
+  for (const [offset, value] of [
+    [16, 16],
+    [24, 8_000],
+    [28, 8_000],
+    [40, samples],
+  ] as const)
+    wav.writeUInt32LE(value, offset);
+  for (const [offset, value] of [
+    [20, 1],
+    [22, 1],
+    [32, 1],
+    [34, 8],
+  ] as const)
+    wav.writeUInt16LE(value, offset);
+  wav.write('data', 36, 'latin1');
+  return wav;
 }

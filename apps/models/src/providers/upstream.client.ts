@@ -45,6 +45,7 @@ export class UpstreamClient implements OnApplicationShutdown {
       isStream,
       text: (maxLength) => exchange.text(response, maxLength),
       events: () => exchange.events(response),
+      chunks: (maxBytes) => exchange.chunks(response, maxBytes),
     };
   }
 
@@ -64,10 +65,10 @@ class UpstreamExchange {
     private readonly longestMs: number,
   ) {}
 
-  open(http: HttpAgent, https: HttpsAgent): Promise<IncomingMessage> {
-    const { path, method = 'POST', body, signal, firstByteMs = this.provider.timeoutMs } = this.options;
+  async open(http: HttpAgent, https: HttpsAgent): Promise<IncomingMessage> {
+    const { path, method = 'POST', signal, firstByteMs = this.provider.timeoutMs } = this.options;
+    const sent = await bodyOf(this.options);
     signal.throwIfAborted();
-    const text = body && JSON.stringify(body);
     const opened = new Promise<IncomingMessage>((resolve, reject) => {
       const url = new URL(apiUrl(this.provider.url, path));
       const send = url.protocol === 'https:' ? requestHttps : requestHttp;
@@ -76,10 +77,7 @@ class UpstreamExchange {
         agent: url.protocol === 'https:' ? https : http,
         headers: {
           accept: 'application/json, text/event-stream',
-          ...(text !== undefined && {
-            'content-type': 'application/json',
-            'content-length': String(Buffer.byteLength(text)),
-          }),
+          ...(sent && { 'content-type': sent.type, 'content-length': String(Buffer.byteLength(sent.content)) }),
           ...(this.provider.key && { authorization: `Bearer ${this.provider.key}` }),
         },
       });
@@ -99,7 +97,7 @@ class UpstreamExchange {
         resolve(response);
       });
       request.on('error', reject);
-      request.end(text);
+      request.end(sent?.content);
     });
     // Node throws at once for a URL or a key that it cannot send.
     return opened.catch((error: unknown) => {
@@ -123,7 +121,7 @@ class UpstreamExchange {
 
   async text(response: IncomingMessage, maxLength: number): Promise<string> {
     let text = '';
-    for await (const part of this.parts(response, maxLength)) text += part;
+    for await (const part of this.texts(response, maxLength)) text += part;
     return text;
   }
 
@@ -139,7 +137,7 @@ class UpstreamExchange {
         if (error.type === 'max-buffer-size-exceeded') throw this.error('failed', 'sent an event that is too large');
       },
     });
-    for await (const part of this.parts(response, maxStreamLength)) {
+    for await (const part of this.texts(response, maxStreamLength)) {
       parser.feed(part);
       if (batch.length > 0) yield batch;
       batch = [];
@@ -147,8 +145,20 @@ class UpstreamExchange {
     }
   }
 
+  chunks(response: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
+    return this.parts<Buffer>(response, maxBytes, 'bytes');
+  }
+
+  private texts(response: IncomingMessage, maxLength: number): AsyncGenerator<string> {
+    return this.parts<string>(response.setEncoding('utf8'), maxLength, 'characters');
+  }
+
   /** Ends the exchange when the reader stops, when nothing arrives for the timeout, and above the limits of size and time. */
-  private async *parts(response: IncomingMessage, maxLength: number): AsyncGenerator<string> {
+  private async *parts<Part extends string | Buffer>(
+    response: IncomingMessage,
+    maxLength: number,
+    unit: string,
+  ): AsyncGenerator<Part> {
     const { timeoutMs } = this.provider;
     const late = setTimeout(
       () => response.destroy(this.error('slow', `sent nothing more for ${timeoutMs} ms`)),
@@ -159,12 +169,11 @@ class UpstreamExchange {
       this.longestMs,
     );
     let size = 0;
-    response.setEncoding('utf8');
     try {
-      for await (const part of response as AsyncIterable<string>) {
+      for await (const part of response as AsyncIterable<Part>) {
         late.refresh();
         size += part.length;
-        if (size > maxLength) throw this.error('failed', `answered with more than ${maxLength} characters`);
+        if (size > maxLength) throw this.error('failed', `answered with more than ${maxLength} ${unit}`);
         yield part;
       }
     } catch (error) {
@@ -194,6 +203,16 @@ class UpstreamExchange {
   private error(failure: UpstreamError['failure'], what: string, cause?: unknown): UpstreamError {
     return new UpstreamError(failure, `The provider "${this.provider.name}" ${what}.`, { cause });
   }
+}
+
+async function bodyOf({
+  body,
+  form,
+}: UpstreamRequest): Promise<{ type: string; content: string | Buffer } | undefined> {
+  if (body) return { type: 'application/json', content: JSON.stringify(body) };
+  if (!form) return undefined;
+  const encoded = new Response(form);
+  return { type: encoded.headers.get('content-type')!, content: Buffer.from(await encoded.arrayBuffer()) };
 }
 
 function codeOf(body: string): string[] {

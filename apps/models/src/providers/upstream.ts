@@ -3,6 +3,8 @@ export interface UpstreamRequest {
   path: string;
   method?: 'GET' | 'POST';
   body?: object;
+  /** In place of `body`. */
+  form?: FormData;
   signal: AbortSignal;
   /** Milliseconds until the first byte of the answer; the timeout of the provider if absent. */
   firstByteMs?: number;
@@ -15,4 +17,6 @@ export interface UpstreamAnswer {
   text(maxLength: number): Promise<string>;
   /** Data of the events of a stream, in batches as they arrive, until `[DONE]` or its end. Throws UpstreamError. */
   events(): AsyncGenerator<string[]>;
+  /** Bytes of any answer as they arrive. Throws UpstreamError, also for more of them. */
+  chunks(maxBytes: number): AsyncGenerator<Buffer>;
 }

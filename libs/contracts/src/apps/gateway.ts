@@ -2,6 +2,7 @@ import { admin } from '../admin/admin';
 import { credentialsChanged } from '../admin/identity';
 import { callers } from '../chat/callers';
 import { users } from '../chat/users';
+import { files } from '../files';
 import { signalChannel, signals, signalsMissing } from '../chat/signals';
 import { allOperations } from '../contracts';
 import { botVisibility } from '../admin/bot-visibility';
@@ -20,6 +21,7 @@ export const gatewayApp: App = {
     admin.identity.identify,
     botVisibility.require,
     callers.verify,
+    files.store,
     users.exists,
     signals.open,
     signals.catchUp,

@@ -7,8 +7,8 @@ import { QueryBoolean } from '../query-fields';
 import { modelAnswers } from './model-answers';
 
 /** Bytes of a request with pictures and sounds as data URIs. */
-const maxBodyBytes = 32_000_000;
-const bodyLimitHint = 'Pass pictures and sounds by their URL.';
+export const maxBodyBytes = 32_000_000;
+export const bodyLimitHint = 'Pass pictures and sounds by their URL.';
 /** Below the time for which the broker permits the answer to a request. */
 export const generationTimeoutMs = 280_000;
 
@@ -26,6 +26,7 @@ export class GenerationOptions {
   /** Milliseconds until the first token: a slower provider is given up for the next one. */
   @Nullable() @IsInt() @Min(1) maxTimeToFirstToken?: number | null;
 
+  /** Model that hears the audio of messages, where the model of the answer does not. */
   @Nullable() @IsString() @MaxLength(200) transcriptionModel?: string | null;
 }
 
@@ -97,6 +98,22 @@ export class ModelWarning {
 export const stopReasons = ['stop', 'max_tokens', 'content_filter', 'tool_calls', 'other'] as const;
 export type StopReason = (typeof stopReasons)[number];
 
+/** Transcription of the audio in the messages. */
+export class PartsTranscription {
+  /** `<provider>:<model>`. */
+  @IsString() model!: string;
+
+  @IsString() provider!: string;
+
+  /** In addition to the cost of the text. */
+  @IsNumber() cost!: number;
+
+  @IsNumber() durationSeconds!: number;
+
+  /** Number of audio parts. */
+  @IsInt() parts!: number;
+}
+
 export class GenerationMetadata {
   @IsString() provider!: string;
 
@@ -123,6 +140,8 @@ export class GenerationMetadata {
   /** Models that failed before this one answered. */
   @Optional() @JsonValue() fallbackPath?: string[];
 
+  @Optional() @Nested(PartsTranscription) transcription?: PartsTranscription;
+
   /** Whether the tokens were counted here, because the provider did not count them. */
   @Optional() @IsBoolean() estimated?: boolean;
 }
@@ -147,6 +166,7 @@ export class ListLanguageModels {
 export class ModelPricing {
   @IsInt() maxTokens!: number;
   @IsNumber() costPer1MTokens!: number;
+  @Optional() @IsNumber() costPerMinute?: number;
 }
 
 export class LanguageModel {

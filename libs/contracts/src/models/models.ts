@@ -1,15 +1,19 @@
 import { deadLetterOperations } from '../dead-letters';
 import { sealedTextOperations } from '../sealed-texts';
 import { workOperations } from '../work';
+import { modelCalls } from './calls';
 import { cognitive } from './cognitive';
 import { countLeftovers } from './leftovers';
+import { media } from './media';
 import { modelActions } from './model-actions';
 import { openAi } from './openai';
 import { providers } from './providers';
 import { texts } from './texts';
 
 export const models = {
+  calls: modelCalls,
   cognitive,
+  media,
   openAi,
   actions: modelActions,
   texts,

@@ -33,13 +33,46 @@ export type Ability = (typeof abilities)[number];
 export const modelRoles = ['auto', 'best', 'fast', 'vision'] as const;
 export type ModelRole = (typeof modelRoles)[number];
 
+/** Roles of models that hear, draw and speak. Bots name a model, or get that of the role. */
+export const mediaRoles = ['transcription', 'image', 'speech'] as const;
+export type MediaRole = (typeof mediaRoles)[number];
+
+export const genders = ['male', 'female', 'neutral'] as const;
+
 export const providerName = /^[a-z][a-z0-9-]{0,39}$/;
 const testTimeoutMs = 15_000;
 
-/** US dollars for a million tokens. */
+/** US dollars. */
 export class ModelPrices {
-  @IsNumber() @Min(0) @Max(1_000_000) input!: number;
-  @IsNumber() @Min(0) @Max(1_000_000) output!: number;
+  /** For a million tokens; 0 if absent. */
+  @Optional() @IsNumber() @Min(0) @Max(1_000_000) input?: number;
+  @Optional() @IsNumber() @Min(0) @Max(1_000_000) output?: number;
+
+  /** For a minute of transcribed audio. */
+  @Optional() @IsNumber() @Min(0) @Max(1_000_000) minute?: number;
+
+  /** For a generated picture. */
+  @Optional() @IsNumber() @Min(0) @Max(1_000_000) picture?: number;
+
+  /** For a million characters of spoken text. */
+  @Optional() @IsNumber() @Min(0) @Max(1_000_000) characters?: number;
+}
+
+export class VoiceSettings {
+  /** Name at the provider. */
+  @IsString() @Matches(/^\S{1,200}$/) id!: string;
+
+  @Optional() @IsString() @MaxLength(200) displayName?: string;
+  @Optional() @IsIn(genders) gender?: (typeof genders)[number];
+  @Optional() @IsString() @MaxLength(1_000) description?: string;
+
+  /** Language tags such as `en` or `pt-BR`. */
+  @Optional()
+  @IsArray()
+  @ArrayMaxSize(100)
+  @IsString({ each: true })
+  @MaxLength(35, { each: true })
+  languages?: string[];
 }
 
 export class ModelSettings {
@@ -64,16 +97,19 @@ export class ModelSettings {
   @Optional() @Nested(ModelPrices) prices?: ModelPrices;
   @Optional() @IsArray() @IsIn(abilities, { each: true }) abilities?: Ability[];
   @Optional() @IsArray() @ArrayMaxSize(100) @IsString({ each: true }) @MaxLength(200, { each: true }) tags?: string[];
+
+  /** Voices of a model that speaks. The first one speaks if a request names none. */
+  @Optional() @ListOf(VoiceSettings, { maxItems: 200 }) voices?: VoiceSettings[];
 }
 
 export class ProviderOptions {
   /** Absent or empty: the server is asked for its models. */
   @Optional() @ListOf(ModelSettings, { maxItems: 500 }) models?: ModelSettings[];
 
-  /** Names of the models that answer as `auto`, `best`, `fast` and `vision`. */
+  /** Names of the models that answer as `auto`, `best`, `fast` and `vision`, and that hear, draw and speak. */
   @Optional()
-  @MapOf(String, { key: new RegExp(`^(${modelRoles.join('|')})$`), maxLength: 200 })
-  roles?: Partial<Record<ModelRole, string>>;
+  @MapOf(String, { key: new RegExp(`^(${[...modelRoles, ...mediaRoles].join('|')})$`), maxLength: 200 })
+  roles?: Partial<Record<ModelRole | MediaRole, string>>;
 
   /** Until the first byte, and between two parts of a stream. */
   @Optional() @IsInt() @Min(100) @Max(3_600_000) timeoutMs?: number;
