@@ -73,6 +73,12 @@ const forms: Record<string, Form> = {
     ['', lettersTo(201), 'a b', 'a\n'],
     [lettersTo(200), 'Qwen/Qwen3-8B:free'],
   ),
+  [String(/^[1-9]\d{0,3}[x:][1-9]\d{0,3}$/)]: form(
+    'must be pixels such as 1024x1024, or a ratio such as 16:9',
+    ['1x1'],
+    ['', '0x1', '1024', '10000x1', '16:9 '],
+    ['9999x9999', '16:9'],
+  ),
   [String(/^\w{1,50}$/)]: form('must be 1 to 50 letters', ['x'], ['', lettersTo(51), 'a-b'], [lettersTo(50)]),
   // Ids given by chat clients.
   [String(/^[a-zA-Z0-9_\-\\/]{1,70}$/)]: form(
@@ -114,8 +120,8 @@ interface Names {
 const names: Record<string, Names> = {
   [String(/^.{1,200}$/s)]: { fits: [lettersTo(200), 'a\nb', '__proto__'], others: ['', lettersTo(201)] },
   [String(/^.{0,200}$/s)]: { fits: ['', lettersTo(200)], others: [lettersTo(201)] },
-  [String(/^(auto|best|fast|vision)$/)]: {
-    fits: ['auto', 'best', 'fast', 'vision'],
+  [String(/^(auto|best|fast|vision|transcription|image|speech)$/)]: {
+    fits: ['auto', 'best', 'fast', 'vision', 'transcription', 'image', 'speech'],
     others: ['', 'Auto', 'auto ', 'cheap'],
   },
   [String(/^[^#:]{1,200}$/)]: { fits: [lettersTo(200)], others: ['', lettersTo(201), 'a#b', 'a:b'] },
