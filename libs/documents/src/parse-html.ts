@@ -5,6 +5,7 @@ import { DisplayRules } from './html-display';
 import { isUnnamed, linkTarget } from './html-links';
 import { showTree } from './html-shown-tree';
 import { attributeOf, type HtmlElement, type HtmlNode, isHtml, parseHtmlTree } from './html-tree';
+import { mostSpannedCells } from './limits';
 
 const hidden = names(
   'audio canvas datalist embed head iframe noembed noframes noscript object rp script select ' +
@@ -35,8 +36,6 @@ const lists = names('dir menu ol ul');
 const rowGroups = names('tbody tfoot thead');
 const mostPiecesOfLink = 8;
 const longestSpan = 100;
-/** Limit of empty cells that spans add to a document: a short page could ask for any number. */
-const mostSpannedCells = 1_000_000;
 
 export interface HtmlOptions {
   /** Self-closing tags are honoured. */

@@ -4,15 +4,11 @@ import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 import { type Block } from './block';
 import { BlockWriter } from './block-writer';
+import { longestMarkdown } from './limits';
 import { parseHtml } from './parse-html';
 import { parseText } from './parse-text';
 import { type MarkdownPiece, splitMarkdown } from './split-markdown';
 
-/**
- * Character limit for Markdown; longer documents are read as plain text. Micromark takes 1 to 2 seconds for a million
- * characters of prose, and more than a minute for a million adversarial ones.
- */
-const longestMarkdown = 4_000_000;
 const rowsAtOnce = 100;
 const options = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };
 

@@ -1,6 +1,7 @@
 import { hex as unicodeOf } from 'dingbat-to-unicode';
 import type { Block, OnReading } from './block';
 import { BlockWriter, type ListItem } from './block-writer';
+import { mostSpannedCells } from './limits';
 import { formulaText } from './office-formulas';
 import { drawingOf, shownAlternative } from './word-drawings';
 import type { Mark, WordNumbering } from './word-numbering';
@@ -20,8 +21,6 @@ const bodyElements = new Set(
 );
 const pageFields = /^\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b/i;
 const longestSpan = 100;
-/** Limit of empty cells that spans add to a document: a short table could ask for any number. */
-const mostSpannedCells = 1_000_000;
 const longestQuote = 250;
 const firstRowBit = 0x0020;
 
