@@ -150,6 +150,7 @@ class HtmlReader {
       this.startsWord = true;
       return this.visitChildren(element, () => (this.startsWord = true));
     }
+    if (this.isMarkOfNote(element)) return this.visitChildren(element, () => (this.startsWord = true));
     const target = linkTarget(element);
     if (target === undefined) return this.visitChildren(element);
     const { text } = this;
@@ -158,6 +159,13 @@ class HtmlReader {
       if (this.text !== text || text.length - start > mostPiecesOfLink) return;
       if (isUnnamed(text.slice(start).join(''))) this.addText(` (${target})`);
     });
+  }
+
+  /** Raised link before a text, such as the number of a footnote. */
+  private isMarkOfNote({ tagName, childNodes }: HtmlElement): boolean {
+    if (tagName !== 'sup' || this.text.length > 2 || this.text.some((part) => part.trim() !== '')) return false;
+    const [link, ...others] = childNodes;
+    return others.length === 0 && link !== undefined && 'tagName' in link && attributeOf(link, 'href') !== undefined;
   }
 
   /** Drawings (SVG): their texts, titles and descriptions. */
