@@ -21,7 +21,7 @@ export const formatTexts: Readonly<Record<string, FormatText>> = {
     notRead: 'Headings are not guessed.',
   },
   Markdown: {
-    read: 'GitHub Flavored Markdown and front matter: headings, lists, tables, quotations, code, alternative texts of images, the visible text of HTML.',
+    read: 'GitHub Flavored Markdown and front matter: headings, lists, tables, quotations, code, alternative texts of images, notes with their labels, the visible text of HTML.',
     notRead: 'Targets of links. HTML comments.',
     limits: `Over ${million(limits.longestMarkdown)} characters, it is read as plain text.`,
   },
@@ -52,20 +52,20 @@ export const formatTexts: Readonly<Record<string, FormatText>> = {
   Excel: {
     read:
       '.xlsx and .xlsb: all sheets, hidden ones too, as tables under their names: values in the number format of their cells, formulas by their value or, without one, as formula, ' +
-      'merged cells, text boxes, charts, notes and comments with their cells. .xls (Excel 5 to 2003): the same but charts. XML Spreadsheet 2003, and HTML and tables with tabs that have the name of a workbook.',
-    notRead: `Headers and footers of printed sheets, formulas that have a value, pivot caches, ${officeExtras}. Excel 4 and older, and files with a password, are refused.`,
+      'merged cells, headers and footers of pages once (.xlsx), text boxes, charts, notes and comments with their cells. .xls (Excel 5 to 2003): the same but charts. XML Spreadsheet 2003, and HTML and tables with tabs that have the name of a workbook.',
+    notRead: `Headers and footers of pages (.xlsb, .xls), formulas that have a value, pivot caches, ${officeExtras}. Excel 4 and older, and files with a password, are refused.`,
     limits: `${million(limits.mostCells)} non-empty cells, ${million(limits.mostTextCharacters)} characters.`,
   },
   OpenDocument: {
     read:
-      'Texts: headings and lists with their numbers, tables, notes, headers and footers once, text boxes, comments, charts. Spreadsheets: all sheets with values as shown, comments, charts. ' +
+      'Texts: headings and lists with their numbers, tables, notes, headers and footers once, text boxes, comments, charts. Spreadsheets: all sheets with values as shown, but numbers without separators and zeros at their end; comments, charts. ' +
       'Presentations: each slide a page, with tables, texts and speaker notes.',
     notRead: `Headers and footers of printed sheets, texts of masters, deleted text of tracked changes, ${officeExtras}. Files with a password are refused.`,
     limits: nesting,
   },
   'Rich Text Format': {
-    read: 'Headings by their style or outline level, lists with their numbers, tables, footnotes, text boxes, field results, all code pages and Unicode escapes.',
-    notRead: 'Hidden and deleted text, comments, pictures, embedded files.',
+    read: 'Headings by their style or outline level, lists with their numbers, tables, footnotes, headers and footers once, comments with their authors, text boxes, field results, all code pages and Unicode escapes.',
+    notRead: 'Hidden and deleted text, pictures, embedded files.',
     limits: `Groups nested ${limits.deepestNesting} deep.`,
   },
   EPUB: {
@@ -77,7 +77,7 @@ export const formatTexts: Readonly<Record<string, FormatText>> = {
       'Text in reading order with its page numbers: headings by size and weight, lists, tables, columns, rotated and vertical text, replacement texts (ActualText), values and labels of form fields (AcroForm, XFA), ' +
       'free text and comments with their authors, running headers and footers once. Pages without text by OCR, where it is on.',
     notRead:
-      'Page numbers of headers, alternative texts of figures, bookmarks, layers that are off, attached files, text that is drawn as curves or pictures (but see OCR). Files that need a password are refused.',
+      'Page numbers of running lines, alternative texts of figures, bookmarks, layers that are off, attached files, text that is drawn as curves or pictures (but see OCR). The Arabic letters lam and alef can change places where a font joins them. Files that need a password are refused.',
     limits: `${number(limits.mostPdfPages)} pages; ${million(limits.mostFormBytes)} bytes of an XFA form; OCR: ${limits.mostOcrPages} pages.`,
   },
   picture: {
@@ -102,14 +102,15 @@ export const formatTexts: Readonly<Record<string, FormatText>> = {
   },
   JSON: {
     read: 'A passage for each record, with the names of its fields and all values; long numbers with all digits.',
-    
+
     notRead: 'Comments. A file that is not valid JSON is refused with the place of the error.',
     limits: `values nested ${number(limits.deepestValue)} deep.`,
   },
   'JSON Lines': { read: 'A record per line; a line that is not JSON as it stands.', notRead: nothingElse },
   XML: {
     read: 'A passage for each record, with the names of its elements, texts and attributes. Elements within a sentence are part of it.',
-    notRead: 'Comments, processing instructions, names of namespaces. Files that refer to entities of their own are refused.',
+    notRead:
+      'Comments, processing instructions, names of namespaces. Files that refer to entities of their own are refused.',
     limits: `elements nested ${number(limits.deepestValue)} deep.`,
   },
   mail: {
