@@ -60,7 +60,7 @@ beforeAll(async () => {
   }
 });
 
-it('has 120 documents, and some of each format', async () => {
+it('compares 120 documents, and some of each format', async () => {
   const found = new Set<string>();
   for (const { file, bytes } of documents) {
     found.add((await chooseFormat({ bytes, contentType: 'application/octet-stream', key: file })).name);

@@ -68,7 +68,7 @@ interface Style {
 interface Flow {
   /** Where its paragraphs go. */
   lines: Line[];
-  /** Of a comment. */
+  /** Only comments have one. */
   author?: string;
   text: string[];
   paragraph: Paragraph;

@@ -8,7 +8,8 @@ export type ContentItem = string | [text: string, inner: string[]];
 export type ContentBlock =
   | ['h1' | 'h2' | 'h3' | 'quote', string]
   | ['p', string, note?: string]
-  | ['ul' | 'ol', ContentItem[]]
+  | ['ul', ContentItem[]]
+  | ['ol', ContentItem[]]
   | ['table', string[][]];
 
 /** Content that documents of many formats have. */

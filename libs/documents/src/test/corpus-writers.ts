@@ -251,7 +251,7 @@ const asWritten = (source: string): Written => ({ source, reference: source });
 
 function recordsOf(content: Content): Record<string, string>[] {
   const [names, ...rows] = tableOf(content);
-  return rows.map((row) => Object.fromEntries(row.map((cell, i) => [names![i], cell])));
+  return rows.map((row) => Object.fromEntries(row.map((cell, i): [string, string] => [names![i]!, cell])));
 }
 
 function plainBlock([kind, value]: Content['blocks'][number]): string {
