@@ -189,6 +189,8 @@ export class WordReader {
       return;
     }
     switch (name) {
+      case 'r':
+        return isHiddenRun(element) ? undefined : this.addAllInline(element, parts);
       case 't':
         return this.addText(textOf(element), parts);
       case 'tab':
@@ -374,4 +376,9 @@ function hasFirstRow(look: XmlElement | undefined): boolean {
   const firstRow = attributeOf(look, 'firstRow');
   if (firstRow !== undefined) return ['1', 'true', 'on'].includes(firstRow);
   return (Number.parseInt(valueOf(look) ?? '0', 16) & firstRowBit) !== 0;
+}
+
+function isHiddenRun(run: XmlElement): boolean {
+  const vanish = elementAt(run, 'rPr', 'vanish');
+  return vanish !== undefined && !/^(?:0|false|off)$/.test(valueOf(vanish) ?? '');
 }
