@@ -39,7 +39,7 @@ export const formatTexts: Readonly<Record<string, FormatText>> = {
       '.docx: headings and lists with their numbers as printed, tables, foot- and endnotes, headers and footers once, text boxes, comments with their author and the text they are about, ' +
       'charts, diagrams, formulas, alternative texts, content controls, imported documents (altChunk), inserted text of tracked changes. .doc (Word 97 to 2003): the same but charts, diagrams and formulas. ' +
       'Word 2003 XML, and RTF, HTML and web archives that have the name of a Word document.',
-    notRead: `Deleted text of tracked changes, ${officeExtras}. Word 95 and older, and files with a password, are refused.`,
+    notRead: `Hidden text, deleted text of tracked changes, ${officeExtras}. Word 95 and older, and files with a password, are refused.`,
     limits: `${nesting}, ${limits.deepestChunk} documents within documents, ${spans}.`,
   },
   PowerPoint: {
