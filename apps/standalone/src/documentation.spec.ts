@@ -3,10 +3,13 @@ import { dirname, join, normalize } from 'node:path';
 import { loadedVariables, variablesOf } from '@parley/config/config';
 import { droppedVariables } from '@parley/config/dropped-variables';
 import { variablesOfParley } from '@parley/config/unknown-variables';
+import { formatTexts } from '@parley/documents/format-texts';
+import { formats } from '@parley/documents/formats';
 import { NatsConfig } from '@parley/service/config';
 import { architectureDrawing, architectureTable } from '@parley/testing/architecture-drawing';
 import { configurationPage } from '@parley/testing/configuration-page';
 import { errorsPage } from '@parley/testing/errors-page';
+import { documentLimitsTable, formatsSections } from '@parley/testing/formats-page';
 import { expectGenerated } from '@parley/testing/generated-text';
 import { operationsTable } from '@parley/testing/operations-table';
 import { AdminConfig } from '../../admin/src/config';
@@ -94,6 +97,12 @@ describe('the documentation (UPDATE_DOCS=1 npm test -- documentation writes the 
 
   it('lists every error message', () => {
     expectGenerated('docs/errors.md', errorsPage());
+  });
+
+  it('describes every format of documents, with its names, types and limits', () => {
+    expect(Object.keys(formatTexts).sort()).toEqual(formats.map(({ name }) => name).sort());
+    expectGenerated('docs/formats.md', formatsSections(), 'formats');
+    expectGenerated('docs/formats.md', documentLimitsTable(), 'limits');
   });
 
   it('lists every public operation', () => {

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import type { Block } from './block';
 import { charsetInPage, decodeText } from './decode-text';
+import { deepestChunk } from './limits';
 import type { Relation } from './office-relations';
 import { parseHtml } from './parse-html';
 import { parseRtf } from './parse-rtf';
@@ -8,7 +9,6 @@ import { parseText } from './parse-text';
 import type { Archive } from './zip';
 
 /** Word documents within Word documents. */
-const deepestChunk = 3;
 
 type ReadWord = (bytes: Buffer, place: { depth: number; within: Archive }) => Promise<Block[]>;
 

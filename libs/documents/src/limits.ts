@@ -18,6 +18,24 @@ export function readingProcessorMs(sizeBytes: number): number {
 }
 /** Nesting depth of XML elements and RTF groups. */
 export const deepestNesting = 256;
+/**
+ * Character limit for Markdown; longer documents are read as plain text. Micromark takes 1 to 2 seconds for a million
+ * characters of prose, and more than a minute for a million adversarial ones.
+ */
+export const longestMarkdown = 4_000_000;
+/** Attached messages within attached messages that are read. Deeper ones are attachments without text. */
+export const deepestMessage = 8;
+/** Documents within documents (altChunk) that are read. */
+export const deepestChunk = 3;
+/** Nesting depth of values in JSON and of elements in XML files. */
+export const deepestValue = 1_000;
+/** Limit of empty cells that spans of HTML and Word add to a document: a short table could ask for any number. */
+export const mostSpannedCells = 1_000_000;
+/** Beginning and end of an output of a notebook that are kept, in characters. */
+export const outputStart = 1_500;
+export const outputEnd = 500;
+/** Limit of the XML of an XFA form, which is read into memory; larger ones are not read. */
+export const mostFormBytes = 20_000_000;
 /** Non-empty cells of all sheets of a spreadsheet. */
 export const mostCells = 10_000_000;
 /** Pages that a vision model reads when it reads every page. PDFs with more pages need a list of page numbers. */

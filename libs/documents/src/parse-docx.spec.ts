@@ -145,6 +145,13 @@ it('treats styles derived from heading styles as headings', async () => {
   ]);
 });
 
+it('leaves out hidden text', async () => {
+  const hidden = (value: string) => `<w:r><w:rPr><w:vanish${value}/></w:rPr><w:t>${value || 'gone'}</w:t></w:r>`;
+  const body = `<w:p>${run('Seen')}${hidden('')}${hidden(' w:val="0"')}</w:p><w:p>${hidden(' w:val="true"')}</w:p>`;
+
+  expect((await read(body)).map(({ text }) => text)).toEqual(['Seen w:val="0"']);
+});
+
 it('drops deleted text and keeps inserted text of tracked changes', async () => {
   const body = `<w:p>${run('kept')}<w:del>${run('gone')}<w:r><w:delText>gone too</w:delText></w:r></w:del><w:ins>${run(' new')}</w:ins></w:p>`;
 

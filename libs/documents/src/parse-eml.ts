@@ -5,6 +5,7 @@ import { BlockWriter } from './block-writer';
 import { charsetInPage, decodeText } from './decode-text';
 import { decoderOf } from './decoder';
 import { detectEncoding } from './detect-encoding';
+import { deepestMessage } from './limits';
 import { parseCalendar } from './parse-calendar';
 import { parseHtml } from './parse-html';
 import { parseRtf } from './parse-rtf';
@@ -18,8 +19,6 @@ import { markedEncoding, wideEncoding } from './wide-encoding';
  * this".
  */
 const muchLonger = 3;
-/** Attached messages within attached messages that are read. Deeper ones are attachments without text. */
-const deepestMessage = 8;
 const lowestLevel = 6;
 
 const mostHeaderBytes = 200_000;

@@ -13,6 +13,14 @@ it('maps h1 to a title and other headings to subtitles', () => {
   ]);
 });
 
+it('separates the number of a note from its text', () => {
+  const note = '<aside><p><sup><a href="#r1">1</a></sup>Measured in 1998</p></aside>';
+
+  expect(texts(`<p>Rye<sup id="r1"><a href="#n1">1</a></sup>, m<sup>2</sup></p>${note}<p><sup>235</sup>U</p>`)).toEqual(
+    ['Rye1, m2', '1 Measured in 1998', '235U'],
+  );
+});
+
 it('uses the title element of a page without h1', () => {
   expect(parseHtml('<title> The\n page </title><h2>Sub</h2>')).toEqual([
     { type: 'title', text: 'The page', level: 1 },

@@ -5,6 +5,7 @@ import { DisplayRules } from './html-display';
 import { isUnnamed, linkTarget } from './html-links';
 import { showTree } from './html-shown-tree';
 import { attributeOf, type HtmlElement, type HtmlNode, isHtml, parseHtmlTree } from './html-tree';
+import { mostSpannedCells } from './limits';
 
 const hidden = names(
   'audio canvas datalist embed head iframe noembed noframes noscript object rp script select ' +
@@ -35,8 +36,6 @@ const lists = names('dir menu ol ul');
 const rowGroups = names('tbody tfoot thead');
 const mostPiecesOfLink = 8;
 const longestSpan = 100;
-/** Limit of empty cells that spans add to a document: a short page could ask for any number. */
-const mostSpannedCells = 1_000_000;
 
 export interface HtmlOptions {
   /** Self-closing tags are honoured. */
@@ -151,6 +150,7 @@ class HtmlReader {
       this.startsWord = true;
       return this.visitChildren(element, () => (this.startsWord = true));
     }
+    if (this.isMarkOfNote(element)) return this.visitChildren(element, () => (this.startsWord = true));
     const target = linkTarget(element);
     if (target === undefined) return this.visitChildren(element);
     const { text } = this;
@@ -159,6 +159,13 @@ class HtmlReader {
       if (this.text !== text || text.length - start > mostPiecesOfLink) return;
       if (isUnnamed(text.slice(start).join(''))) this.addText(` (${target})`);
     });
+  }
+
+  /** Raised link before a text, such as the number of a footnote. */
+  private isMarkOfNote({ tagName, childNodes }: HtmlElement): boolean {
+    if (tagName !== 'sup' || this.text.length > 2 || this.text.some((part) => part.trim() !== '')) return false;
+    const [link, ...others] = childNodes;
+    return others.length === 0 && link !== undefined && 'tagName' in link && attributeOf(link, 'href') !== undefined;
   }
 
   /** Drawings (SVG): their texts, titles and descriptions. */

@@ -131,11 +131,19 @@ it('reads a long document like its sections one by one', () => {
 
   const expected = range(500).flatMap((n) => [
     { type: 'subtitle', text: `Section ${n}`, level: 2 },
-    { type: 'paragraph', text: 'See the ref and .' },
+    { type: 'paragraph', text: 'See the ref and [1].' },
     { type: 'list', text: '- item\n  more\n- item' },
     { type: 'blockquote', text: 'quote' },
   ]);
-  expect(blocks).toEqual([...expected, { type: 'paragraph', text: 'Note' }]);
+  expect(blocks).toEqual([...expected, { type: 'paragraph', text: '[1] Note' }]);
+});
+
+it('keeps the labels of notes where they are referred to, and before their texts', () => {
+  expect(
+    parseMarkdown('Rye[^1] and **oats[^oat]**.\n\n[^1]: Coarse.\n\n    Or fine.\n[^oat]:\n    - white').map(
+      ({ text }) => text,
+    ),
+  ).toEqual(['Rye[1] and oats[oat].', '[1] Coarse.', 'Or fine.', '- white']);
 });
 
 it('keeps every word of a long paragraph and of a long line', () => {

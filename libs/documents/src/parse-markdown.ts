@@ -1,18 +1,14 @@
-import type { ListItem, PhrasingContent, RootContent, Table } from 'mdast';
+import type { FootnoteDefinition, ListItem, PhrasingContent, RootContent, Table } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { gfm } from 'micromark-extension-gfm';
 import { type Block } from './block';
 import { BlockWriter } from './block-writer';
+import { longestMarkdown } from './limits';
 import { parseHtml } from './parse-html';
 import { parseText } from './parse-text';
 import { type MarkdownPiece, splitMarkdown } from './split-markdown';
 
-/**
- * Character limit for Markdown; longer documents are read as plain text. Micromark takes 1 to 2 seconds for a million
- * characters of prose, and more than a minute for a million adversarial ones.
- */
-const longestMarkdown = 4_000_000;
 const rowsAtOnce = 100;
 const options = { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] };
 
@@ -63,7 +59,7 @@ function writeNode(writer: BlockWriter, node: RootContent): void {
   if (node.type === 'paragraph') return writer.write({ type: 'paragraph', text: inlineText(node.children) });
   if (node.type === 'code') return writer.write({ type: 'code', text: node.value });
   if (node.type === 'table') return writer.table(tableRows(node), 1);
-  if (node.type === 'footnoteDefinition') return writeAll(writer, node.children);
+  if (node.type === 'footnoteDefinition') return writeNote(writer, node);
   if (node.type === 'blockquote') {
     writer.enter({ type: 'blockquote' });
     writeAll(writer, node.children);
@@ -74,6 +70,14 @@ function writeNode(writer: BlockWriter, node: RootContent): void {
     node.children.forEach((item, index) => writeItem(writer, item, node.ordered ? (node.start ?? 1) + index : null));
     writer.leave();
   }
+}
+
+/** The label of a note is where it is referred to, and before its text. */
+function writeNote(writer: BlockWriter, { label, children: [first, ...rest] }: FootnoteDefinition): void {
+  const mark: PhrasingContent = { type: 'text', value: `[${label}] ` };
+  if (first?.type === 'paragraph') writeNode(writer, { ...first, children: [mark, ...first.children] });
+  else if (first) writeNode(writer, first);
+  writeAll(writer, rest);
 }
 
 function writeItem(writer: BlockWriter, item: ListItem, number: number | null): void {
@@ -125,6 +129,7 @@ function flatten(nodes: PhrasingContent[]): { type: 'text' | 'html'; text: strin
     if (node.type === 'html') flat.push({ type: 'html', text: node.value });
     else if (node.type === 'break') flat.push({ type: 'text', text: '\n' });
     else if ('value' in node) flat.push({ type: 'text', text: node.value.replaceAll('\n', ' ') });
+    else if (node.type === 'footnoteReference') flat.push({ type: 'text', text: `[${node.label}]` });
     else if ('alt' in node) flat.push({ type: 'text', text: node.alt ?? '' });
     else if ('children' in node) for (const child of node.children.toReversed()) pending.push(child);
   }

@@ -3,6 +3,7 @@ import type { Block } from './block';
 import { decodeCodePage, encodingOfPage } from './code-page';
 import { CompoundFile, openOffice, type Storage } from './compound-file';
 import { decompressedRtf } from './compressed-rtf';
+import { deepestMessage } from './limits';
 import { parseEml } from './parse-eml';
 import { htmlInRtf } from './rtf-html';
 import { isCompoundFile } from './zip';
@@ -36,8 +37,6 @@ const property = {
 };
 const shownInBody = 4;
 const recipientKinds: { [kind: number]: string } = { 1: 'To', 2: 'Cc' };
-/** Messages within messages; deeper ones have their names only. */
-const deepestMessage = 8;
 const readable = /^(?:text\/(?:plain|html|calendar)|application\/(?:xhtml\+xml|ics)|message\/rfc822)$/;
 const readableName = /\.(?:txt|text|log|x?html?|ics|eml)$/i;
 /** Milliseconds between 1601, from which Windows counts, and 1970. */

@@ -1,13 +1,11 @@
 import { type Block } from './block';
+import { outputEnd, outputStart } from './limits';
 import { parseHtml } from './parse-html';
 import { parseMarkdown } from './parse-markdown';
 import { parseSource } from './parse-source';
 import { parseText } from './parse-text';
 import { readJson } from './read-json';
 
-/** Beginning and end of an output that are kept, in characters. */
-const outputStart = 1_500;
-const outputEnd = 500;
 /** Texts of outputs are kept up to this length until they are shortened. */
 const longestOutput = 200_000;
 const headOrTail = 4_000;

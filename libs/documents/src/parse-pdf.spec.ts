@@ -353,6 +353,33 @@ it('joins the lines of a table cell', async () => {
   ]);
 });
 
+it('ends a table before a list below it, and keeps a list in its last cell', async () => {
+  const row = (cells: string[], y: number) => cells.map((text, i) => ({ text, x: 72 + i * 150, y }));
+  const rows = [row(['Carpet', 'Knots'], 700), row(['Runner', '240'], 686), row(['Floor', '1100'], 672)];
+  const list = (x: number) => lines(['\x95 Needle', '\x95 Walnut shell'], { x, y: 659, step: 13 });
+  const inCell = [...rows.slice(0, 2), row(['Floor', '\x95 Hall'], 672)];
+
+  expect(await read(pdfOf([[...rows.flat(), ...list(82)]]))).toEqual([
+    [1, 'table 1', 'Carpet | Knots\nRunner | 240\nFloor | 1100'],
+    [1, 'list', '- Needle\n- Walnut shell'],
+  ]);
+  expect(await texts(pdfOf([[...inCell.flat(), ...list(222)]]))).toEqual([
+    'Carpet | Knots\nRunner | 240\nFloor | • Hall • Needle • Walnut shell',
+  ]);
+});
+
+it('reads tables and lists of a page from right to left', async () => {
+  const bytes = readFileSync(join(__dirname, '../../../test/fixtures/corpus/pomegranate.libreoffice.pdf'));
+
+  expect(await texts(bytes)).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^1\. לחתוך את הכתר בזהירות\.\n2\. להפריד/),
+      'חלקה | ארגזים | מחיר\nמערבית | 310 | 28\nצפונית | 275 | 31\nסלעית | 64 | 19',
+      '- מזמרה\n- כפפות עור\n- דליים נקיים',
+    ]),
+  );
+});
+
 it('does not read two lines in two columns as a table', async () => {
   const page = [...lines(['Name', 'Place']), ...lines(['Marlow', 'Quay'], { x: 200 })];
 

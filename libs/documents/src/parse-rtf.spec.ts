@@ -113,9 +113,20 @@ describe('blocks', () => {
     expect(textOf(`Around${box} it.`)).toBe('Around it.\n\nIn the box');
   });
 
+  it('reads headers and footers once, without page numbers, and comments at the end', () => {
+    const page = '{\\field{\\*\\fldinst PAGE }{\\fldrslt 7}}\\chpgn ';
+    const margins = `{\\header Harbour rules\\par ${page}of it\\par}{\\headerf\\pard\\outlinelevel0 Harbour rules\\par}{\\footerr Marlow\\par}`;
+    const comment =
+      '{\\*\\atnid AV}{\\*\\atnauthor Ann Venn}\\chatn{\\*\\annotation{\\*\\atndate 123}\\pard Ask \\b first\\b0 .}';
+
+    expect(textOf(`${margins}First.${comment}\\par{\\footer Marlow\\par}Last.{\\footnote A note}`)).toBe(
+      ['Harbour rules', 'of it', 'First.', 'Last.', 'A note', 'Marlow', 'Comment by Ann Venn: Ask first.'].join('\n\n'),
+    );
+  });
+
   it('leaves out hidden, deleted and non-document text', () => {
     const noise =
-      '{\\info{\\author X}}{\\header H\\par}{\\*\\unknown U}{\\pict 89504e47}{\\v hidden}{\\deleted gone}{\\colortbl;\\red0;}';
+      '{\\info{\\author X}}{\\*\\unknown U}{\\pict 89504e47}{\\v hidden}{\\deleted gone}{\\colortbl;\\red0;}';
 
     expect(textOf(`${noise}Seen {\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}\\v  a\\v0  b\\bin5 {{{{{!`)).toBe(
       'Seen link b!',

@@ -2,6 +2,7 @@ import { type Block, UnreadableDocument } from './block';
 import { BlockWriter, type ListItem } from './block-writer';
 import { codePageOfCharset, decodeCodePage } from './code-page';
 import { deepestNesting } from './limits';
+import { commentBlock } from './office-comments';
 import { damaged } from './zip';
 
 /**
@@ -10,11 +11,12 @@ import { damaged } from './zip';
  */
 const skipped = new Set(
   (
-    'colortbl filetbl info header headerl headerr headerf footer footerl footerr footerf ftnsep ftnsepc ftncn pict ' +
-    'object_data fldinst listtable listoverridetable revtbl rsidtbl nonesttables shprslt stylesheet_data xe tc txe rxe ' +
-    'atnid atnauthor atntime annotation template operator keycode bkmkstart bkmkend'
+    'colortbl filetbl info ftnsep ftnsepc ftncn pict object_data listtable listoverridetable revtbl rsidtbl nonesttables shprslt stylesheet_data xe tc txe rxe ' +
+    'atnid atntime template operator keycode bkmkstart bkmkend'
   ).split(' '),
 );
+const margin = /^(header|footer)[lrf]?$/;
+const pageField = /^\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b/i;
 const read = new Set(['footnote', 'shpinst', 'shptxt', 'shp', 'pn', 'nesttableprops']);
 
 const characters: Record<string, string> = {
@@ -37,7 +39,7 @@ const characters: Record<string, string> = {
   nestrow: '\n',
 };
 
-type Destination = 'text' | 'skip' | 'fonts' | 'styles' | 'marker' | 'shape';
+type Destination = 'text' | 'skip' | 'fonts' | 'styles' | 'marker' | 'shape' | 'author' | 'instruction';
 
 interface Group {
   destination: Destination;
@@ -62,8 +64,12 @@ interface Style {
   outlineLevel?: number;
 }
 
-/** Text flow: the body, or a footnote or text box that interrupts it. */
+/** Text flow: the body, or a footnote, text box, header, footer or comment that interrupts it. */
 interface Flow {
+  /** Where its paragraphs go. */
+  lines: Line[];
+  /** Only comments have one. */
+  author?: string;
   text: string[];
   paragraph: Paragraph;
   marker: string;
@@ -76,8 +82,8 @@ type Line =
   | { type: 'paragraph' | 'code' | 'blockquote'; text: string };
 
 /**
- * Rich Text Format: tokenizer with an explicit stack. Footnotes and text boxes follow their paragraph; hidden and
- * deleted text is left out. The package rtf-stream-parser is not used: its time is quadratic in the size of a picture.
+ * Rich Text Format: tokenizer with an explicit stack. Footnotes and text boxes follow their paragraph. Headers come first,
+ * footers and comments last; hidden and deleted text is left out. The package rtf-stream-parser is not used: its time is quadratic in the size of a picture.
  */
 export function parseRtf(bytes: Buffer): Block[] {
   const start = bytes.toString('latin1', 0, 1024).replace(/^(?:\xef\xbb\xbf)?\s*/, '');
@@ -90,6 +96,12 @@ export function parseRtf(bytes: Buffer): Block[] {
 class RtfReader {
   private readonly lines: Line[] = [];
   private readonly asides: Line[] = [];
+  private readonly margins = { header: [] as Line[], footer: [] as Line[] };
+  private readonly comments: Line[] = [];
+  /** Author of the next comment. */
+  private author = '';
+  /** Instruction of a field in a header or footer. */
+  private instruction = '';
   private readonly groups: Group[] = [];
   private readonly flows: Flow[] = [];
   private readonly fonts = new Map<number, number>();
@@ -102,7 +114,7 @@ class RtfReader {
     isDeleted: false,
     isAside: false,
   };
-  private flow: Flow = newFlow();
+  private flow: Flow = newFlow(this.lines);
   private codePage = 1252;
   private defaultFont: number | undefined;
   private pending: string[] = [];
@@ -132,7 +144,9 @@ class RtfReader {
     if (this.groups.length > 0) throw damaged('it is truncated');
     if (this.cells.length > 0) this.endRow();
     this.endFlow();
-    return this.lines;
+    const { header, footer } = this.margins;
+    const seen = new Set<string>();
+    return [...once(header, seen), ...this.lines, ...once(footer, seen), ...this.comments];
   }
 
   private openGroup(): void {
@@ -191,7 +205,14 @@ class RtfReader {
     else if (word === 'listtext' || word === 'pntext') this.group.destination = 'marker';
     else if (word === 'shpinst') this.group.destination = 'shape';
     else if (word === 'footnote' || word === 'shptxt') this.startAside(word);
-    else if (skipped.has(word) || (isOptional && !read.has(word) && !this.isStyle(word)))
+    else if (this.flows.length === 0 && margin.test(word))
+      this.startMargin(margin.exec(word)![1] as 'header' | 'footer');
+    else if (word === 'annotation') this.startComment();
+    else if (word === 'atnauthor') this.startText('author');
+    else if (word === 'fldinst') this.startText('instruction');
+    else if (word === 'fldrslt' && this.isInMargin() && pageField.test(this.instruction))
+      this.group.destination = 'skip';
+    else if (skipped.has(word) || margin.test(word) || (isOptional && !read.has(word) && !this.isStyle(word)))
       this.group.destination = 'skip';
     else return false;
     return true;
@@ -279,19 +300,51 @@ class RtfReader {
     const { destination, isHidden, isDeleted } = this.group;
     if (destination === 'styles') this.style.name += text;
     else if (destination === 'marker') this.flow.marker += text;
+    else if (destination === 'author') this.author += text;
+    else if (destination === 'instruction') this.instruction += text;
     else if (destination === 'text' && !isHidden && !isDeleted) this.flow.text.push(text);
   }
 
   private startAside(word: string): void {
     if (word === 'footnote') this.footnotes++;
+    this.startFlow(newFlow(this.asides));
+  }
+
+  private startMargin(kind: 'header' | 'footer'): void {
+    this.startFlow(newFlow(this.margins[kind]));
+  }
+
+  private startComment(): void {
+    this.startFlow({ ...newFlow([]), author: this.author });
+    this.author = '';
+  }
+
+  private startFlow(flow: Flow): void {
     this.group = { ...this.group, destination: 'text', isAside: true };
     this.flows.push(this.flow);
-    this.flow = newFlow();
+    this.flow = flow;
+  }
+
+  private startText(destination: 'author' | 'instruction'): void {
+    this.group.destination = destination;
+    this[destination] = '';
+  }
+
+  private isInMargin(): boolean {
+    return this.flow.lines === this.margins.header || this.flow.lines === this.margins.footer;
   }
 
   private endAside(): void {
     this.endFlow();
+    const { author, lines } = this.flow;
+    if (author !== undefined) this.addComment(author, lines);
     this.flow = this.flows.pop()!;
+  }
+
+  private addComment(author: string, lines: Line[]): void {
+    const text = lines.map((line) => (line.type === 'item' ? line.item.text : line.type === 'row' ? '' : line.text));
+    const comment = commentBlock({ author, text: text.join('\n') });
+    if (comment.text !== '') this.comments.push({ type: 'paragraph', text: comment.text });
   }
 
   private endFlow(): void {
@@ -310,7 +363,7 @@ class RtfReader {
     const marker = this.flow.marker.trim();
     this.flow.marker = '';
     const isAside = this.flows.length > 0;
-    if (text !== '') (isAside ? this.asides : this.lines).push(this.lineOf(text, marker));
+    if (text !== '') this.flow.lines.push(this.lineOf(text, marker));
     if (!isAside) this.addAsides();
   }
 
@@ -337,7 +390,7 @@ class RtfReader {
 
   private endRow(): void {
     this.flow.paragraph.inTable = false;
-    if (this.cells.length > 0) this.lines.push({ type: 'row', cells: this.cells, isHeader: this.isHeaderRow });
+    if (this.cells.length > 0) this.flow.lines.push({ type: 'row', cells: this.cells, isHeader: this.isHeaderRow });
     this.addAsides();
     this.cells = [];
   }
@@ -354,8 +407,18 @@ class RtfReader {
   }
 }
 
-function newFlow(): Flow {
-  return { text: [], paragraph: newParagraph(), marker: '' };
+/** Headers and footers of other sections and pages repeat most of their text. Their headings head nothing. */
+function once(lines: Line[], seen: Set<string>): Line[] {
+  return lines
+    .map((line): Line => (line.type === 'heading' ? { type: 'paragraph', text: line.text } : line))
+    .filter((line) => {
+      const key = JSON.stringify(line);
+      return !seen.has(key) && seen.add(key);
+    });
+}
+
+function newFlow(lines: Line[]): Flow {
+  return { lines, text: [], paragraph: newParagraph(), marker: '' };
 }
 
 function newParagraph(): Paragraph {

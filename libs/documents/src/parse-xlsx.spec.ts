@@ -7,7 +7,7 @@ import { zipOfTexts } from './test/zip-of';
 type Related = Record<string, string>;
 
 interface Workbook {
-  sheets: { name: string; data: string; state?: string; merges?: string[]; related?: Related }[];
+  sheets: { name: string; data: string; state?: string; merges?: string[]; margins?: string; related?: Related }[];
   related?: Related;
   strings?: string;
   styles?: string;
@@ -34,10 +34,10 @@ function workbook({ sheets, strings = '', styles = '', properties = '', related 
     'xl/strings.xml': `<sst>${strings}</sst>`,
     'xl/styles.xml': `<styleSheet>${styles}</styleSheet>`,
     ...Object.fromEntries(
-      sheets.flatMap(({ data, merges = [], related: own = {} }, i) => [
+      sheets.flatMap(({ data, merges = [], margins = '', related: own = {} }, i) => [
         [
           `xl/sheets/${i}.xml`,
-          `<worksheet><sheetData>${data}</sheetData><mergeCells>${merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells></worksheet>`,
+          `<worksheet><sheetData>${data}</sheetData><mergeCells>${merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells><headerFooter>${margins}</headerFooter></worksheet>`,
         ],
         [`xl/sheets/_rels/${i}.xml.rels`, `<Relationships>${relationsTo(own, `${i}`).join('')}</Relationships>`],
         ...parts(own, `${i}`),
@@ -285,6 +285,27 @@ it('reads text boxes, alternative texts and charts below the cells of their shee
     'Landed',
     'either',
   ]);
+});
+
+it('reads shapes of a sheet from the upper left', async () => {
+  const shape = (row: number, column: number, content: string) =>
+    `<anchor><from><col>${column}</col><row>${row}</row></from><sp><txBody><p><r><t>${content}</t></r></p></txBody></sp></anchor>`;
+  const related = { drawing: `<wsDr>${shape(9, 0, 'below')}${shape(2, 4, 'right')}${shape(2, 1, 'left')}</wsDr>` };
+
+  const blocks = await read({ sheets: [{ name: 'S', data: '', related }] });
+
+  expect(blocks.map((block) => block.text)).toEqual(['S', 'left', 'right', 'below']);
+});
+
+it('reads headers and footers of sheets once, without the fields that a program fills in', async () => {
+  const margins =
+    '<oddHeader>&amp;L&amp;"Arial,Bold"&amp;12&amp;K01+034Dues&amp;Bof Marlow&amp;RPage &amp;P of &amp;N</oddHeader>' +
+    '<oddFooter>&amp;C&amp;A &amp;D&amp;RRope &amp;&amp; Sons, page &amp;P</oddFooter>';
+  const data = `<row>${text('A1', 'a')}</row>`;
+
+  const blocks = await read({ sheets: ['One', 'Two'].map((name) => ({ name, data, margins })) });
+
+  expect(blocks.map((block) => block.text)).toEqual(['One', 'a', 'Dues of Marlow', 'Rope & Sons, page', 'Two', 'a']);
 });
 
 it('reads notes and threaded comments with their authors and cells, each once', async () => {

@@ -5,6 +5,7 @@ import { parseXlsb } from './parse-xlsb';
 import { type Merge, Sheets } from './sheet';
 import { sheetComments } from './sheet-comments';
 import { drawingBlocks } from './sheet-drawings';
+import { isMargin, marginText } from './sheet-margins';
 import { wholeNumber } from './whole-number';
 import { descendants, elementAt, parseXml, childElements, scanXml, type XmlListener } from './xml-tree';
 import { Archive, isOther } from './zip';
@@ -20,8 +21,8 @@ const longestFormula = 1_000;
 const lastRow = 1_048_576;
 
 /**
- * Excel workbooks (.xlsx, .xlsb): all sheets in tab order, including hidden ones, each with its shapes, charts and comments
- * below its cells. Formulas show their cached value, without one the formula. Cells are kept in a sparse map, so a cell
+ * Excel workbooks (.xlsx, .xlsb): all sheets in tab order, including hidden ones, each with the headers and footers of
+ * its pages, its shapes, charts and comments below its cells. Formulas show their cached value, without one the formula. Cells are kept in a sparse map, so a cell
  * at the far end of a sheet costs no more than any other.
  */
 export async function parseXlsx(bytes: Buffer, onReading?: OnReading): Promise<Block[]> {
@@ -129,6 +130,7 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets, onReading:
   let cell: Cell | undefined;
   let inValue = false;
   let inFormula = false;
+  let margin: string[] | undefined;
   let number = 0;
   const inline = new TextRuns();
   const listener: XmlListener = {
@@ -145,10 +147,12 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets, onReading:
       else if (name === 'mergeCell') {
         const merge = rangeOf(ref);
         if (merge) sheets.merge(merge);
-      } else if (cell) inline.open(name);
+      } else if (isMargin(name)) margin = [];
+      else if (cell) inline.open(name);
     },
     text(text) {
-      if (inValue) cell?.value.push(text);
+      if (margin) margin.push(text);
+      else if (inValue) cell?.value.push(text);
       else if (inFormula) cell?.formula.push(text);
       else if (cell) inline.add(text);
     },
@@ -159,6 +163,9 @@ function readSheet(bytes: Buffer, workbook: Workbook, sheets: Sheets, onReading:
       else if (name === 'c' && cell) {
         row.set(cell.column, cellText(cell, inline.take(), workbook));
         cell = undefined;
+      } else if (margin && isMargin(name)) {
+        sheets.addMargin(marginText(margin.join('')));
+        margin = undefined;
       } else if (cell) inline.close(name);
     },
   };

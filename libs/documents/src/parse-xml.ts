@@ -1,9 +1,9 @@
 import { SaxesParser } from 'saxes';
 import { type Block, UnreadableDocument } from './block';
+import { deepestValue } from './limits';
 import { RecordWriter } from './record-writer';
 import { refuseEntities } from './xml-entities';
 
-const deepest = 1_000;
 /** Characters of a block after which the next element of a list of records begins a block. */
 const shortestRecords = 300;
 
@@ -68,9 +68,9 @@ class XmlReader {
   }
 
   private enter(name: string, attributes: Record<string, string>): void {
-    if (this.open.length >= deepest) {
+    if (this.open.length >= deepestValue) {
       throw new UnreadableDocument(
-        `The XML is nested deeper than ${deepest} levels. Simplify its structure and upload it again.`,
+        `The XML is nested deeper than ${deepestValue} levels. Simplify its structure and upload it again.`,
       );
     }
     const above = this.open.at(-1);

@@ -290,7 +290,7 @@ function endOf(line: string, next: string, { hyphenated }: Body): string {
   return isEastAsian(text.at(-1)) && isEastAsian(next[0]) ? text : `${text} `;
 }
 
-function isItem({ text }: Line): boolean {
+function isItem({ text }: Pick<Line, 'text'>): boolean {
   const end = text.indexOf(' ');
   return end > 0 && isMarker(text.slice(0, end));
 }
@@ -332,10 +332,20 @@ function tableAt(lines: Region, start: number): Table | undefined {
   }
   if (full < shortestTable) return undefined;
   let last = lastFull;
-  while (last + 1 < end && lines[last + 1]!.y - lines[last]!.y <= cellPitch * lines[last + 1]!.size) last++;
+  // A list in the last cell begins in the line of that row.
+  const hasItem = lines[lastFull]!.segments.some(isItem);
+  const goesOn = (line: Line, previous: Line) =>
+    line.y - previous.y <= cellPitch * line.size && (hasItem || !isItem(line));
+  while (last + 1 < end && goesOn(lines[last + 1]!, lines[last]!)) last++;
   const taken = lines.slice(start, last + 1);
-  const rows = rowsOf(taken, columns);
+  const rows = rowsOf(taken, isRightToLeft(taken) ? columns.toReversed() : columns);
   return { rows, headerLines: headerLinesOf(rows), lineCount: taken.length };
+}
+
+/** Whether most texts of a table are; numbers have no direction of their own. */
+function isRightToLeft(lines: Line[]): boolean {
+  const texts = lines.flatMap(({ segments }) => segments).filter(({ text }) => /\p{L}/u.test(text));
+  return texts.filter((segment) => segment.isRightToLeft).length * 2 > texts.length;
 }
 
 function withColumnsOf(columns: Column[], segments: Segment[]): Column[] {

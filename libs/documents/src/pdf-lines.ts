@@ -52,6 +52,8 @@ const ascent = 0.88;
 const narrow = /([ijlftrI1.,;:'’!|()[\]-])\1+/g;
 
 const shortestColumn = 3;
+/** pdfjs-dist finds no space behind the marker of an item that is read from right to left. */
+const gluedMarker = /^([•‣▪◦]|\p{N}{1,3}[.)])(?=\p{L})/u;
 
 /** Zero-width characters. Soft hyphens are removed later, when lines are joined. */
 const invisible = /[\u200b\u2060\ufeff]/g;
@@ -316,6 +318,7 @@ function joined(run: Glyphs[]): Segment {
     text += glyph.text;
     previous = glyph;
   }
+  if (isRightToLeft) text = text.replace(gluedMarker, '$1 ');
   const main = run.reduce((largest, glyph) => (glyph.text.length > largest.text.length ? glyph : largest));
   return {
     text: text.replace(/ {2,}/g, ' ').trim(),

@@ -1,5 +1,6 @@
 import type { PDFDocumentProxy } from 'pdfjs-dist/types/src/display/api';
 import { type Block, UnreadableDocument } from './block';
+import { mostFormBytes } from './limits';
 import { withMapAccess } from './pdf-map-access';
 import { childElements, elementAt, parseXml, textOf, type XmlElement } from './xml-tree';
 
@@ -9,8 +10,6 @@ interface Packet {
   getBytes(): Uint8Array;
 }
 
-/** Limit of the XML of a form, which is read into memory; larger ones are not read. */
-const mostPacketBytes = 20_000_000;
 const packetNames = new Set(['xdp:xdp', 'template', 'datasets']);
 const notFields = new Set(['template', 'subform', 'subformSet', 'area', 'pageSet', 'pageArea', 'exclGroup']);
 const placeholder = /please wait|(?:viewer|reader)\b.{0,60}\b(?:cannot|not be able|unable|later|upgrade)/i;
@@ -75,7 +74,7 @@ function isPacket(value: unknown): value is Packet {
 function xmlOf(stream: Packet): XmlElement | undefined {
   stream.reset();
   const bytes = Buffer.from(stream.getBytes());
-  if (bytes.length > mostPacketBytes) return undefined;
+  if (bytes.length > mostFormBytes) return undefined;
   try {
     return parseXml(bytes);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { UnreadableDocument } from './block';
+import { deepestValue } from './limits';
 
 export interface JsonValue {
   /** Index of the top-level value, from 0, in a file with several values. */
@@ -12,7 +13,6 @@ const space = /[\s\uFEFF]*/y;
 const comment = /\/\/[^\n]*|\/\*[^]*?\*\//y;
 const scalar = /-?\d[\d.eE+-]*|true|false|null|NaN|-?Infinity/y;
 const whatStands = /[\w$]{1,20}|[^]/uy;
-const deepest = 1_000;
 /** Names are repeated in the path of each value. Longer names are truncated there and emitted once as a value. */
 const longestName = 100;
 
@@ -75,9 +75,9 @@ export function* readJson(text: string): Generator<JsonValue> {
   for (skip(); at < text.length; skip()) {
     const opened = text[at];
     if (opened === '{' || opened === '[') {
-      if (path.length >= deepest)
+      if (path.length >= deepestValue)
         throw new UnreadableDocument(
-          `The JSON is nested deeper than ${deepest} levels. Simplify its structure and upload it again.`,
+          `The JSON is nested deeper than ${deepestValue} levels. Simplify its structure and upload it again.`,
         );
       at++;
       skip();

@@ -42,6 +42,7 @@ export class Sheets {
   private cells = 0;
   private length = 0;
   private filled = 0;
+  private readonly margins = new Set<string>();
 
   startSheet(name: string): void {
     this.sheets.push({ name, rows: [], columns: new Set(), merges: [], after: [] });
@@ -55,6 +56,12 @@ export class Sheets {
   addBlocks(blocks: Block[]): void {
     const { after } = this.sheets.at(-1)!;
     for (const block of blocks) after.push(block);
+  }
+
+  /** Header or footer of the pages, which other sheets repeat. */
+  addMargin(text: string): void {
+    if (text !== '' && !this.margins.has(text)) this.addBlocks([{ type: 'paragraph', text }]);
+    this.margins.add(text);
   }
 
   /** @param number from 1 */

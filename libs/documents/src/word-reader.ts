@@ -1,6 +1,7 @@
 import { hex as unicodeOf } from 'dingbat-to-unicode';
 import type { Block, OnReading } from './block';
 import { BlockWriter, type ListItem } from './block-writer';
+import { mostSpannedCells } from './limits';
 import { formulaText } from './office-formulas';
 import { drawingOf, shownAlternative } from './word-drawings';
 import type { Mark, WordNumbering } from './word-numbering';
@@ -20,8 +21,6 @@ const bodyElements = new Set(
 );
 const pageFields = /^\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b/i;
 const longestSpan = 100;
-/** Limit of empty cells that spans add to a document: a short table could ask for any number. */
-const mostSpannedCells = 1_000_000;
 const longestQuote = 250;
 const firstRowBit = 0x0020;
 
@@ -190,6 +189,8 @@ export class WordReader {
       return;
     }
     switch (name) {
+      case 'r':
+        return isHiddenRun(element) ? undefined : this.addAllInline(element, parts);
       case 't':
         return this.addText(textOf(element), parts);
       case 'tab':
@@ -375,4 +376,9 @@ function hasFirstRow(look: XmlElement | undefined): boolean {
   const firstRow = attributeOf(look, 'firstRow');
   if (firstRow !== undefined) return ['1', 'true', 'on'].includes(firstRow);
   return (Number.parseInt(valueOf(look) ?? '0', 16) & firstRowBit) !== 0;
+}
+
+function isHiddenRun(run: XmlElement): boolean {
+  const vanish = elementAt(run, 'rPr', 'vanish');
+  return vanish !== undefined && !/^(?:0|false|off)$/.test(valueOf(vanish) ?? '');
 }
