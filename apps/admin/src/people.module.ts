@@ -28,7 +28,6 @@ import { IdentityRepository } from './people/identity/identity.repository';
 import { IdentityService } from './people/identity/identity.service';
 import { OperatorsService } from './people/identity/operators.service';
 import { BillingService } from './people/usage/billing.service';
-import { BudgetsController } from './people/usage/budgets.controller';
 import { BudgetsRepository } from './people/usage/budgets.repository';
 import { BudgetsService } from './people/usage/budgets.service';
 import { CallQuotaService } from './people/usage/call-quota.service';
@@ -61,7 +60,6 @@ import { WorkspacesService } from './people/workspaces/workspaces.service';
     AccountsController,
     AuditController,
     BotVisibilityController,
-    BudgetsController,
     ConsoleController,
     IdentityController,
     MembersController,

@@ -6,6 +6,7 @@ import {
   type CaptureObservation,
   type DayOfBot,
   type GetBotAnalytics,
+  type LanguageModelUse,
   type ListObservations,
   maxAnalyticsDays,
   maxCountNames,
@@ -14,14 +15,13 @@ import {
   type TrackAnalytics,
 } from '@parley/contracts/chat/analytics';
 import { ApiError } from '@parley/contracts/errors';
+import type { Distribution } from '@parley/contracts/models/use';
 import { Idempotency } from '@parley/persistence/idempotency';
 import { ParleyClient } from '@parley/transport/parley-client';
 import { Every } from '@parley/work-queue/worker';
 import { scopeOf, storedName } from '../queries/scope';
 import { AnalyticsRepository, type DayFigures } from './analytics.repository';
-import { toObservation } from './analytics.entity';
-import { dayOfModels } from './day-of-models';
-import type { ModelFigures } from './model-use.entity';
+import { type ModelFigures, toObservation } from './analytics.entity';
 import { ModelUseRepository } from './model-use.repository';
 
 const dayMs = 24 * 60 * 60_000;
@@ -120,5 +120,36 @@ function toRecord(day: Date, hoursOfModels: ModelFigures[], figures?: DayFigures
     eventTypes: figures?.event_types ?? {},
     customEvents: figures?.custom_events ?? {},
     llm: dayOfModels(hoursOfModels),
+  };
+}
+
+/** Figures of language models of one day, from those of its hours. */
+function dayOfModels(hours: ModelFigures[]): LanguageModelUse {
+  const total = (of: (figures: ModelFigures) => number) => hours.reduce((sum, figures) => sum + of(figures), 0);
+  const costs = hours.map(({ cost }) => cost);
+  return {
+    calls: total(({ calls }) => calls),
+    errors: total(({ errors }) => errors),
+    inputTokens: total(({ inputTokens }) => inputTokens),
+    outputTokens: total(({ outputTokens }) => outputTokens),
+    latency: spreadOf(hours.map(({ latency }) => latency)),
+    tokensPerSecond: spreadOf(hours.map(({ tokensPerSecond }) => tokensPerSecond)),
+    cost: { sum: costs.reduce((sum, each) => sum + each.sum, 0), ...spreadOf(costs) },
+  };
+}
+
+function spreadOf(all: Distribution[]) {
+  const counted = all.filter(({ count }) => count > 0);
+  if (counted.length === 0) return { mean: 0, sd: 0, min: 0, max: 0 };
+  const [count, sum, squares] = (['count', 'sum', 'squares'] as const).map((name) =>
+    counted.reduce((total, each) => total + each[name], 0),
+  ) as [number, number, number];
+  const mean = sum / count;
+  return {
+    mean,
+    // Rounding may make the variance of equal values negative.
+    sd: Math.sqrt(Math.max(0, squares / count - mean * mean)),
+    min: Math.min(...counted.map(({ min }) => min)),
+    max: Math.max(...counted.map(({ max }) => max)),
   };
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ModelUseCounted } from '@parley/contracts/models/use';
 import { Database } from '@parley/persistence/database';
 import { deleteOlder } from '@parley/persistence/delete-older';
-import type { ModelUseEntity } from './model-use.entity';
+import type { ModelUseEntity } from './analytics.entity';
 
 @Injectable()
 export class ModelUseRepository {

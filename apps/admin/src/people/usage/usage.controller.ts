@@ -1,8 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
-import type { AccountCaller } from '@parley/contracts/access';
+import type { AccountCaller, WorkspaceCaller } from '@parley/contracts/access';
 import { admin } from '@parley/contracts/admin/admin';
 import type { ChargeUnpaidInvoices } from '@parley/contracts/admin/billing';
+import type { Budget, BudgetBotId, ChangeAiSpendQuota, SetBotBudget } from '@parley/contracts/admin/budgets';
 import type {
   DailyUsageQuery,
   MultipleUsagesQuery,
@@ -13,6 +14,7 @@ import type {
 } from '@parley/contracts/admin/usage';
 import type { WorkspaceId } from '@parley/contracts/admin/workspaces';
 import { BillingService } from './billing.service';
+import { BudgetsService } from './budgets.service';
 import { QuotasService } from './quotas.service';
 import { UsageService } from './usage.service';
 
@@ -22,6 +24,7 @@ export class UsageController {
     private readonly usage: UsageService,
     private readonly quotas: QuotasService,
     private readonly billing: BillingService,
+    private readonly budgets: BudgetsService,
   ) {}
 
   @Handles(admin.quotas.get)
@@ -37,6 +40,31 @@ export class UsageController {
   @Handles(admin.quotas.listCompletion)
   listCompletion(caller: AccountCaller) {
     return this.usage.listCompletion(caller);
+  }
+
+  @Handles(admin.quotas.changeAiSpend)
+  changeAiSpendQuota(caller: WorkspaceCaller, input: ChangeAiSpendQuota) {
+    return this.budgets.changeAiSpendQuota(caller, input);
+  }
+
+  @Handles(admin.budgets.getOfWorkspace)
+  getBudgetOfWorkspace(caller: WorkspaceCaller) {
+    return this.budgets.getOfWorkspace(caller);
+  }
+
+  @Handles(admin.budgets.setOfWorkspace)
+  setBudgetOfWorkspace(caller: WorkspaceCaller, input: Budget) {
+    return this.budgets.setOfWorkspace(caller, input);
+  }
+
+  @Handles(admin.budgets.getOfBot)
+  getBudgetOfBot(caller: WorkspaceCaller, input: BudgetBotId) {
+    return this.budgets.getOfBot(caller, input);
+  }
+
+  @Handles(admin.budgets.setOfBot)
+  setBudgetOfBot(caller: WorkspaceCaller, input: SetBotBudget) {
+    return this.budgets.setOfBot(caller, input);
   }
 
   @Handles(admin.usage.get)
