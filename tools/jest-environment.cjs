@@ -9,6 +9,9 @@ const otherThanGlobal = new Proxy(globalThis, {
   set: (target, name, value) => Reflect.set(target, name, value),
 });
 
+/** Set by pdfjs-dist when it is loaded, which happens once for each worker. */
+const ofPackages = new Set(['DOMMatrix', 'ImageData', 'Path2D']);
+
 /** One for all test files of a worker. */
 let watch;
 
@@ -23,7 +26,7 @@ module.exports = class SharedEnvironment {
     const { exitCode } = process;
     this.restorers = [
       () => (process.exitCode = exitCode),
-      restorerOf(globalThis),
+      restorerOf(globalThis, (key) => !ofPackages.has(key)),
       restorerOf(process, (key) => key !== '_events' && key !== '_eventsCount'),
       restorerOf(process.env),
       restorerOfListeners(process),

@@ -39,7 +39,11 @@ export async function startAllServices({ embeddingsUrl }: { embeddingsUrl?: stri
     configured(FilesModule, FilesConfig, { ...indexing, contentUrl, sweepIntervalMs }),
     configured(TablesModule, TablesConfig),
     configured(ChatModule, ChatConfig, { sweepIntervalMs }),
-    configured(ModelsModule, ModelsConfig, { completionsScriptFile: 'test/support/model-script.json' }),
+    // Calls that a cache answers would be recorded later.
+    configured(ModelsModule, ModelsConfig, {
+      completionsScriptFile: 'test/support/model-script.json',
+      completionsCacheSeconds: 0,
+    }),
     configured(RuntimeModule, RuntimeConfig),
     configured(RunnerModule, RunnerConfig, { contentUrl, isolation: 'process' }),
     ...(embeddingsUrl ? [configured(FilesWorkerModule, FilesWorkerConfig, indexing)] : []),

@@ -129,11 +129,11 @@ function holdersOf({ route, access }: Operation): Holders | undefined {
   return route!.startsWith('GET ') ? 'viewers' : 'developers';
 }
 
-/** Operations authorized by a workspace role. The workspace comes from a header, or from an id in the path. */
+/** Operations with a route that a workspace role authorizes. The workspace comes from a header, or from an id in the path. */
 const operations = allOperations.filter(({ route, access }) =>
   access.actor === 'account'
     ? /^\S+ \/v1\/admin\/(workspaces|usages)\/\{id\}(?!\/public)/.test(route!)
-    : ['workspace', 'bot'].includes(access.actor),
+    : route && ['workspace', 'bot'].includes(access.actor),
 );
 
 let api: PublicApi;
