@@ -438,6 +438,8 @@ const requests: Record<string, (tenant: Tenant) => Request | Promise<Request>> =
   'models.cognitive.generateText': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.generateTextStream': () => ({ body: { messages: [{ role: 'user', content: 'hi' }] } }),
   'models.cognitive.listModels': () => ({}),
+  'models.contents.get': () => ({}),
+  'models.contents.set': () => ({ body: { kept: true } }),
   'models.countLeftovers': ({ has }) => ({ path: { botId: has.botId } }),
   'models.deadLetters.list': () => ({}),
   'models.deadLetters.replay': () => ({}),

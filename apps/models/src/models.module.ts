@@ -29,6 +29,10 @@ import { CognitiveController } from './cognitive/cognitive.controller';
 import { CognitiveService } from './cognitive/cognitive.service';
 import { ModelsConfig } from './config';
 import { DeletedBotEntity } from './erasure/deleted-bot.entity';
+import { CallContentEntity, ContentSettingEntity } from './contents/content.entity';
+import { ContentsController } from './contents/contents.controller';
+import { ContentsRepository } from './contents/contents.repository';
+import { ContentsService } from './contents/contents.service';
 import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
@@ -51,6 +55,7 @@ import { CallsOfConversations1797500000000 } from './migrations/1797500000000-ca
 import { Models1797200000000 } from './migrations/1797200000000-models';
 import { Budgets1797400000000 } from './migrations/1797400000000-budgets';
 import { Providers1797300000000 } from './migrations/1797300000000-providers';
+import { Contents1797600000000 } from './migrations/1797600000000-contents';
 import { EmbeddingsService } from './openai/embeddings.service';
 import { OpenAiController } from './openai/openai.controller';
 import { OpenAiService } from './openai/openai.service';
@@ -73,7 +78,13 @@ import { TextsService } from './texts/texts.service';
 
 export const modelsDatabase: ServiceSchema = {
   schema: 'models',
-  migrations: [Models1797200000000, Providers1797300000000, Budgets1797400000000, CallsOfConversations1797500000000],
+  migrations: [
+    Models1797200000000,
+    Providers1797300000000,
+    Budgets1797400000000,
+    CallsOfConversations1797500000000,
+    Contents1797600000000,
+  ],
   entities: [
     ...eventEntities,
     IdempotencyKeyEntity,
@@ -83,6 +94,8 @@ export const modelsDatabase: ServiceSchema = {
     ReservationEntity,
     ModelCallEntity,
     StoredAnswerEntity,
+    ContentSettingEntity,
+    CallContentEntity,
     DeletedBotEntity,
     UseReportEntity,
     ProviderEntity,
@@ -118,6 +131,7 @@ export class ModelsModule {
         AmountsHandler,
         CallsController,
         CognitiveController,
+        ContentsController,
         ErasureController,
         MediaController,
         ModelActionsController,
@@ -137,6 +151,8 @@ export class ModelsModule {
         CallsRepository,
         CallsService,
         CognitiveService,
+        ContentsRepository,
+        ContentsService,
         DrawingService,
         EmbeddingsService,
         ErasureRepository,

@@ -78,6 +78,7 @@ export const workspace = {
 export const bot = {
   read: access('bot', 'read', ['pat', 'bak']),
   write: access('bot', 'write', ['pat', 'bak']),
+  administer: access('bot', 'administer', ['pat']),
   readAlsoByIntegration: access('bot', 'read', ['pat', 'bak', 'iak']),
   writeAlsoByIntegration: access('bot', 'write', ['pat', 'bak', 'iak']),
   readOfKey: { ...access('bot', 'read', ['pat', 'bak']), isBotImplied: true },

@@ -9,6 +9,7 @@ import { Rows } from '../parts/rows';
 import { Section } from '../parts/section';
 import { Budget } from './budget';
 import { Calls } from './calls';
+import { Contents } from './contents';
 import { costText, countText, daysQuery } from './queries';
 
 const columns = ['Day (UTC)', 'Calls', 'Errors', 'Tokens of prompts', 'Tokens of answers', 'Latency, mean', 'Cost'];
@@ -50,6 +51,7 @@ export function BotModelsPage() {
           }}
         </Loaded>
       </Section>
+      <Contents workspaceId={params.workspaceId} botId={params.botId} />
       <Calls botId={params.botId} />
     </Page>
   );

@@ -1,4 +1,4 @@
-import { Group, Table, TextInput } from '@mantine/core';
+import { Code, Group, Switch, Table, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Empty } from '../parts/empty';
@@ -14,7 +14,9 @@ const columns = ['Time', 'Kind', 'Model', 'Conversation', 'Event', 'Tokens', 'Co
 export function Calls({ botId }: { botId: string }) {
   const [conversationId, setConversationId] = useState('');
   const [eventId, setEventId] = useState('');
-  const query = useInfiniteQuery(callsQuery(botId, { conversationId: conversationId.trim(), eventId: eventId.trim() }));
+  const [isWhole, setWhole] = useState(false);
+  const filter = { conversationId: conversationId.trim(), eventId: eventId.trim(), isWhole };
+  const query = useInfiniteQuery(callsQuery(botId, filter));
   return (
     <Section title="Calls">
       <Group>
@@ -24,13 +26,18 @@ export function Calls({ botId }: { botId: string }) {
           onChange={({ currentTarget }) => setConversationId(currentTarget.value)}
         />
         <TextInput label="Event" value={eventId} onChange={({ currentTarget }) => setEventId(currentTarget.value)} />
+        <Switch
+          label="Prompts and answers"
+          checked={isWhole}
+          onChange={({ currentTarget }) => setWhole(currentTarget.checked)}
+        />
       </Group>
       <Loaded query={query}>
         {({ pages }) => {
           const calls = pages.flatMap((page) => page.calls);
           if (calls.length === 0) return <Empty title="No calls">No call of a model fits in the last 30 days.</Empty>;
           return (
-            <Rows label="Calls" columns={columns}>
+            <Rows label="Calls" columns={isWhole ? [...columns, 'Prompt', 'Answer'] : columns}>
               {calls.map((call) => (
                 <Table.Tr key={call.id}>
                   <Table.Td>
@@ -46,6 +53,10 @@ export function Calls({ botId }: { botId: string }) {
                   <Table.Td>{costText(call.cost)}</Table.Td>
                   <Table.Td>{countText(call.latency)} ms</Table.Td>
                   <Table.Td title={call.error}>{call.error ?? call.finish}</Table.Td>
+                  {isWhole &&
+                    [call.prompt, call.answer].map((text, place) => (
+                      <Table.Td key={place}>{text === undefined ? 'not kept' : <Code block>{text}</Code>}</Table.Td>
+                    ))}
                 </Table.Tr>
               ))}
             </Rows>

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Budget } from '@parley/contracts/admin/budgets';
 import type { ModelCalls } from '@parley/contracts/models/calls';
+import type { ContentSettings } from '@parley/contracts/models/contents';
 import { clientOf } from '../api/client';
 import { pathOf, queryOf, request } from '../api/request';
 
@@ -53,12 +54,31 @@ export const daysQuery = (workspaceId: string, botId: string) =>
     },
   });
 
+export const contentsPath = '/v1/ai/contents';
+export const contentsKey = (botId: string) => ['models', botId];
+
+export const contentsQuery = (botId: string) =>
+  queryOptions({
+    queryKey: [...contentsKey(botId), 'contents'],
+    queryFn: () => request<ContentSettings>({ botId, path: contentsPath }),
+  });
+
+interface CallsFilter {
+  conversationId?: string;
+  eventId?: string;
+  /** With prompts and answers. */
+  isWhole: boolean;
+}
+
 /** Calls of a bot, newest first. */
-export const callsQuery = (botId: string, filter: { conversationId?: string; eventId?: string }) =>
+export const callsQuery = (botId: string, { isWhole, ...filter }: CallsFilter) =>
   infiniteQueryOptions({
-    queryKey: ['models', botId, 'calls', filter],
+    queryKey: [...contentsKey(botId), 'calls', filter, isWhole],
     queryFn: ({ pageParam }) =>
-      request<ModelCalls>({ botId, path: `/v1/ai/calls${queryOf({ ...filter, nextToken: pageParam })}` }),
+      request<ModelCalls>({
+        botId,
+        path: `/v1/ai/calls${queryOf({ ...filter, ...(isWhole && { contents: 'true' }), nextToken: pageParam })}`,
+      }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ meta }) => meta.nextToken,
   });

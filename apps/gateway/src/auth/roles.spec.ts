@@ -117,6 +117,7 @@ const table: Record<Holders, Route[]> = {
     'PUT /v1/admin/workspaces/{id}',
     'PUT /v1/admin/bots/{botId}/budget',
     'PUT /v1/admin/budget',
+    'PUT /v1/ai/contents',
     'PUT /v1/admin/quotas/ai-spend',
   ],
   owners: ['DELETE /v1/admin/workspaces/{id}'],

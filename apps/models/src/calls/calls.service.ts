@@ -1,19 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { ListModelCalls, ModelCall, ModelCalls } from '@parley/contracts/models/calls';
 import type { ModelCallEntity } from '../budgets/model-call.entity';
+import { pageSize } from '@parley/persistence/keyset';
+import { ContentsService } from '../contents/contents.service';
 import { CallsRepository } from './calls.repository';
 
+/** Calls of a page with their contents. */
+const maxWhole = 10;
 const billionths = 1_000_000_000;
 
 /** Records of calls, for the members of a workspace and for the bot. */
 @Injectable()
 export class CallsService {
-  constructor(private readonly calls: CallsRepository) {}
+  constructor(
+    private readonly calls: CallsRepository,
+    private readonly contents: ContentsService,
+  ) {}
 
   /** Throws InvalidQuery for an invalid token. */
   async list(botId: string, query: ListModelCalls): Promise<ModelCalls> {
-    const { rows, nextToken } = await this.calls.list(botId, query);
-    return { calls: rows.map(toCall), meta: { nextToken } };
+    const { contents: isWhole, ...filter } = query;
+    const limit = isWhole ? Math.min(pageSize(query), maxWhole) : pageSize(query);
+    const { rows, nextToken } = await this.calls.list(botId, { ...filter, limit });
+    const ids = rows.map(({ id }) => id);
+    const contents = isWhole ? await this.contents.list(botId, ids) : undefined;
+    return { calls: rows.map((row) => ({ ...toCall(row), ...contents?.get(row.id) })), meta: { nextToken } };
   }
 }
 

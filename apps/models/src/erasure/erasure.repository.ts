@@ -3,7 +3,7 @@ import type { ModelLeftovers } from '@parley/contracts/models/leftovers';
 import { Database, type Transaction } from '@parley/persistence/database';
 
 /** Tables with rows of bots, and the column of their key. Reservations end by themselves, within two minutes. */
-const tables = { model_call: 'id', stored_answer: 'key' };
+const tables = { call_content: 'call_id', content_setting: 'bot_id', model_call: 'id', stored_answer: 'key' };
 
 @Injectable()
 export class ErasureRepository {
@@ -32,7 +32,9 @@ export class ErasureRepository {
       `SELECT (SELECT count(*) FROM model_call WHERE bot_id = $1)::int AS "modelCalls",
          (SELECT count(*) FROM stored_answer WHERE bot_id = $1)::int AS "storedAnswers",
          (SELECT count(*) FROM spend WHERE scope = 'bot' AND scope_id = $1)::int AS "modelSpends",
-         (SELECT count(*) FROM budget WHERE scope = 'bot' AND scope_id = $1)::int AS "modelBudgets"`,
+         (SELECT count(*) FROM budget WHERE scope = 'bot' AND scope_id = $1)::int AS "modelBudgets",
+         ((SELECT count(*) FROM call_content WHERE bot_id = $1)
+           + (SELECT count(*) FROM content_setting WHERE bot_id = $1))::int AS "modelContents"`,
       [botId],
     );
     return row!;

@@ -37,8 +37,12 @@ it('erases calls, answers and sums of a deleted bot, also of a call that ends af
   const headers = { authorization: `Bearer ${account.token}`, 'x-bot-id': bot.id };
   const generate = (content: string) =>
     api.send('POST /v2/cognitive/generate-text', { headers, json: { messages: [{ role: 'user', content }] } });
+  await api.send('PUT /v1/ai/contents', { headers, json: { kept: true } });
   await generate('first');
-  expect(await leftovers(bot.id)).toEqual({ modelCalls: 1, storedAnswers: 1, modelSpends: 1, modelBudgets: 0 });
+  expect(await leftovers(bot.id)).toEqual({
+    ...{ modelCalls: 1, storedAnswers: 1, modelSpends: 1, modelBudgets: 0 },
+    modelContents: 2,
+  });
   let goOn!: () => void;
   const more = new Promise<void>((resolve) => (goOn = resolve));
   upstream.answer = async (request, response) => {
@@ -50,7 +54,7 @@ it('erases calls, answers and sums of a deleted bot, also of a call that ends af
   await waitFor(() => upstream.requests.length === 1);
 
   await account.client.deleteBot({ id: bot.id });
-  const none = { modelCalls: 0, storedAnswers: 0, modelSpends: 0, modelBudgets: 0 };
+  const none = { modelCalls: 0, storedAnswers: 0, modelSpends: 0, modelBudgets: 0, modelContents: 0 };
   await waitFor(
     () => leftovers(bot.id),
     ({ modelSpends }) => modelSpends === 0,

@@ -25,6 +25,7 @@ import type { UpstreamAnswer } from '../providers/upstream';
 import { UpstreamClient } from '../providers/upstream.client';
 import { UpstreamError } from '../providers/upstream-error';
 import { type ChatRequest, type Completion, CompletionReader, type Delta, type Usage } from './completion';
+import { ContentsService } from '../contents/contents.service';
 import { PicturesService } from './pictures.service';
 import { countPrompt, countTokens } from './token-count';
 
@@ -97,6 +98,7 @@ export class GenerationService {
     private readonly outcomes: OutcomesService,
     private readonly budgets: BudgetsService,
     private readonly pictures: PicturesService,
+    private readonly contents: ContentsService,
     private readonly config: ModelsConfig,
     @Inject(platformToken) { metrics }: Platform,
   ) {
@@ -126,11 +128,16 @@ export class GenerationService {
     };
     const promptTokens = countPrompt(call.request);
     const most = this.most(call, promptTokens, candidates);
-    return this.budgets.run({ payer, most, planned, started }, async (reservation) => {
+    let callId = '';
+    const generation = await this.budgets.run({ payer, most, planned, started }, async (reservation) => {
+      callId = reservation.id;
       const common = { call, promptTokens, onParts, reservation, started };
       const result = await this.firstAnswer(candidates.map((candidate) => ({ ...candidate, ...common })));
       return { result, amount: amountOf(result), record: recordOf(result) };
     });
+    // Pictures by URL as they were sent.
+    await this.contents.keep(bot.id, callId, asked.request, generation.completion);
+    return generation;
   }
 
   private async firstAnswer(attempts: Attempt[]): Promise<Generation> {

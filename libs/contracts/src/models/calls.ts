@@ -3,11 +3,14 @@ import { bot } from '../access';
 import { ListOf, Nested, Optional, OrNull } from '../fields';
 import { operation } from '../operation';
 import { PageMeta, PageQuery } from '../paging';
-import { QueryString } from '../query-fields';
+import { QueryBoolean, QueryString } from '../query-fields';
 
 export class ListModelCalls extends PageQuery {
   @QueryString({ maxLength: 200 }) conversationId?: string;
   @QueryString({ maxLength: 200 }) eventId?: string;
+
+  /** With prompts and answers, if they are kept. A page then has at most 10 calls. */
+  @QueryBoolean() contents?: boolean;
 }
 
 /** Request of a bot to a model. */
@@ -52,6 +55,12 @@ export class ModelCall {
   @IsString() finish!: string;
 
   @Optional() @IsString() error?: string;
+
+  /** JSON text of the request in OpenAI's format, cut after 256,000 characters. */
+  @Optional() @IsString() prompt?: string;
+
+  /** JSON text of the answer, cut after 256,000 characters. */
+  @Optional() @IsString() answer?: string;
 }
 
 export class ModelCalls {

@@ -18,6 +18,9 @@ export class ModelLeftovers {
   @IsInt() modelSpends!: number;
 
   @IsInt() modelBudgets!: number;
+
+  /** Kept prompts and answers, and the wish to keep them. */
+  @IsInt() modelContents!: number;
 }
 
 export const countLeftovers = operation({

@@ -3,6 +3,7 @@ import { sealedTextOperations } from '../sealed-texts';
 import { workOperations } from '../work';
 import { modelCalls } from './calls';
 import { cognitive } from './cognitive';
+import { modelContents } from './contents';
 import { countLeftovers } from './leftovers';
 import { media } from './media';
 import { modelActions } from './model-actions';
@@ -13,6 +14,7 @@ import { texts } from './texts';
 export const models = {
   calls: modelCalls,
   cognitive,
+  contents: modelContents,
   media,
   openAi,
   actions: modelActions,
