@@ -33,6 +33,7 @@ import { CallContentEntity, ContentSettingEntity } from './contents/content.enti
 import { ContentsController } from './contents/contents.controller';
 import { ContentsRepository } from './contents/contents.repository';
 import { ContentsService } from './contents/contents.service';
+import { EraseContentsHandler } from './contents/erase-contents.handler';
 import { ErasureController } from './erasure/erasure.controller';
 import { ErasureRepository } from './erasure/erasure.repository';
 import { ErasureService } from './erasure/erasure.service';
@@ -132,6 +133,7 @@ export class ModelsModule {
         CallsController,
         CognitiveController,
         ContentsController,
+        EraseContentsHandler,
         ErasureController,
         MediaController,
         ModelActionsController,

@@ -52,6 +52,15 @@ export class ContentsRepository {
     return new Map(rows.map(({ call_id: id, sealed }) => [id, sealed]));
   }
 
+  /** Index model_call_of_conversation. */
+  async deleteOfConversation(botId: string, conversationId: string): Promise<void> {
+    await this.database.query(
+      `DELETE FROM call_content USING model_call
+       WHERE call_id = model_call.id AND model_call.bot_id = $1 AND conversation_id = $2`,
+      [botId, conversationId],
+    );
+  }
+
   deleteOld(): Promise<void> {
     return deleteOlder(this.database, 'call_content', 'created_at', keptContentDays * 24);
   }

@@ -6,6 +6,7 @@ import { HubModule } from '../../../hub/src/hub.module';
 import { ModelsConfig } from '../config';
 import { ModelsModule } from '../models.module';
 import { ContentsService } from './contents.service';
+import { EraseContentsHandler } from './erase-contents.handler';
 
 let api: PublicApi;
 let account: Account;
@@ -131,6 +132,23 @@ it('leaves out contents under a secret key that is gone, and calls that failed',
 
   expect(calls).toHaveLength(2);
   expect(calls.map(({ prompt }: { prompt?: string }) => prompt)).toEqual([undefined, undefined]);
+});
+
+it('deletes the prompts and answers of an erased conversation', async () => {
+  const bot = await newBot();
+  await bot.keep(true);
+  const messages = [{ role: 'user', content: 'hi' }];
+  for (const conversationId of ['erased', 'other'])
+    await bot.generate({ messages, meta: { metadata: { conversationId } } });
+
+  for (const subject of [{ conversationId: 'erased' }, { userId: 'someone' }])
+    await api.apps
+      .at(-1)!
+      .get(EraseContentsHandler, { strict: false })
+      .erase({ botId: bot.id, ...subject });
+
+  const kept = (await bot.calls()).filter(({ prompt }: { prompt?: string }) => prompt !== undefined);
+  expect(kept).toMatchObject([{ conversationId: 'other' }]);
 });
 
 it('deletes prompts and answers after seven days', async () => {

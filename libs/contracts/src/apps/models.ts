@@ -2,6 +2,7 @@ import { eraseBotInModels } from '../admin/bots';
 import { keepBudget } from '../admin/budgets';
 import { usageChanged } from '../admin/usage';
 import { dropWorkspaceInModels } from '../admin/workspaces';
+import { eraseContents } from '../chat/erased-subjects';
 import { models } from '../models/models';
 import { modelAnswers } from '../models/model-answers';
 import { budgetReached, modelUseCounted } from '../models/use';
@@ -12,6 +13,6 @@ export const modelsApp: App = {
   serves: models,
   servesByInstance: [modelAnswers.control],
   publishes: [budgetReached, modelUseCounted, usageChanged],
-  consumes: [dropWorkspaceInModels, eraseBotInModels, keepBudget],
+  consumes: [dropWorkspaceInModels, eraseBotInModels, eraseContents, keepBudget],
   broadcasts: [modelAnswers.frames],
 };

@@ -12,3 +12,4 @@ export class SubjectErased {
 export const subjectErased = event({ subject: 'chat.subjectErased', data: SubjectErased });
 
 export const eraseLogs = consumer({ name: 'runtime.eraseLogs', event: subjectErased, concurrency: 4 });
+export const eraseContents = consumer({ name: 'models.eraseContents', event: subjectErased, concurrency: 4 });
