@@ -12,7 +12,7 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { bot, operator } from './access';
+import { bot, operator, service } from './access';
 import { deadLetterOperations } from './dead-letters';
 import { JsonObject, ListOf, MapOf, Nested, Nullable, Optional } from './fields';
 import { IndexingOptions } from './indexing-options';
@@ -266,9 +266,8 @@ export const files = {
   }),
   store: operation({
     subject: 'files.store',
-    summary: 'Creates a public file with its content: all of it, or nothing.',
-    access: bot.write,
-    isOwn: true,
+    summary: 'Creates a public file of the bot of the caller with its content: all of it, or nothing.',
+    access: service,
     input: StoreFile,
     output: FileReply,
     timeoutMs: 30_000,

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { Handles } from '@parley/transport/handles';
 import type { BotCaller } from '@parley/contracts/access';
+import type { Caller } from '@parley/contracts/caller';
 import {
   type CopyFile,
   type FileId,
@@ -30,8 +31,8 @@ export class FilesController {
   }
 
   @Handles(files.store)
-  store(caller: BotCaller, input: StoreFile) {
-    return this.contents.store(caller, input);
+  store(caller: Caller, input: StoreFile) {
+    return this.contents.store(caller as BotCaller, input);
   }
 
   @Handles(files.get)
