@@ -181,7 +181,6 @@ const clientNames = {
     setPassages: 'setFilePassages',
     listPassages: 'listFilePassages',
     indexAgain: null,
-    store: null,
     knowledgeBases: {
       create: 'createKnowledgeBase',
       delete: 'deleteKnowledgeBase',

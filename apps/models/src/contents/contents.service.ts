@@ -12,7 +12,7 @@ import { ContentsRepository } from './contents.repository';
 const knownMs = 5_000;
 const maxKnown = 30_000;
 const cleanMs = 3_600_000;
-/** Of the text of a prompt, and of an answer. */
+/** Length of the text of a prompt, and of an answer. */
 const maxCharacters = 256_000;
 
 /** JSON texts, of at most 256,000 characters each. */
