@@ -48,7 +48,7 @@ const faults: Record<string, Fault> = {
   beforeAll(async () => {
     tunnelPorts = [await freePort(), await freePort()];
     fleet = await Fleet.start({
-      replicasOf: { gateway: 2, chat: 2, runtime: 2, 'files-worker': 0, tables: 0, runner: 0 },
+      replicasOf: { gateway: 2, chat: 2, runtime: 2, 'files-worker': 0, tables: 0, runner: 0, models: 0 },
       env: { TUNNEL_URL: tunnelUrl },
       envOf: { gateway: tunnelPorts.map((port) => ({ TUNNEL_PORT: String(port) })) },
     });

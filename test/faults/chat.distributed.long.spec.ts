@@ -23,7 +23,7 @@ suite('The chat, with two gateways and two chat processes,', () => {
 
   beforeAll(async () => {
     fleet = await Fleet.start({
-      replicasOf: { gateway: 2, chat: 2, 'files-worker': 0, tables: 0, runtime: 0, runner: 0 },
+      replicasOf: { gateway: 2, chat: 2, 'files-worker': 0, tables: 0, runtime: 0, runner: 0, models: 0 },
     });
     const { bot } = await clientOf(fleet).createBot({});
     path = `/chat/${Object.values(bot.integrations)[0]!.webhookId}`;

@@ -34,7 +34,7 @@ const codeOf = (version: number) => `
 
   beforeAll(async () => {
     fleet = await Fleet.start({
-      replicasOf: { runtime: 2, runner: 2, 'files-worker': 0, tables: 0 },
+      replicasOf: { runtime: 2, runner: 2, 'files-worker': 0, tables: 0, models: 0 },
       env: { RUNNER_ISOLATION: 'process' },
     });
   });

@@ -71,7 +71,7 @@ const figures: Record<string, string[]> = {
     '`RATE_LIMIT_PER_SECOND=0` turns it off',
     'A request over the limit gets 429 `RateLimited`',
   ],
-  'apps/gateway/src/streams/streams.long.spec.ts': [
+  'apps/gateway/src/streams/streams.nightly.spec.ts': [
     'and 429 for new streams of live chat signals',
     'one bot may have 5 % of the streams (at least 20) and one user 20',
   ],

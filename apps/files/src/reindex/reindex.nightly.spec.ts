@@ -92,6 +92,8 @@ const rows = <T>(text: string, ...values: unknown[]) =>
   service!.apps[0]!.get(Database, { strict: false }).query<T>(text, values);
 const advance = () => service!.call(files.reindex.advance, systemCaller('test'), {});
 const dropFormer = () => service!.call(files.reindex.dropFormer, systemCaller('test'), {});
+/** On a busy machine, a reader alone takes seconds to start. */
+const settledWithinMs = 90_000;
 const complete = () => waitFor(advance, ({ isComplete }) => isComplete, 30_000);
 const paragraphs = (count: number, word: string) =>
   Array.from({ length: count }, (_, n) => `${word}${n} here. ${'Some words that fill it up. '.repeat(30)}`).join(
@@ -537,7 +539,7 @@ describe('files of older readers', () => {
     const meanwhile = (await found(bot, 'harbour')).join();
     const progressMeanwhile = await readAnew();
     held.forEach(({ release }) => release());
-    await waitFor(readAnew, isDone, 30_000);
+    await waitFor(readAnew, isDone, settledWithinMs);
     const afterwards = (await found(bot, 'harbour')).join();
 
     for (const text of [meanwhile, afterwards]) expect(text).toMatch(/(?=.*aword)(?=.*bword)(?=.*cword)(?=.*fword)/);
@@ -578,9 +580,9 @@ describe('files of older readers', () => {
     }
 
     expect(await list({ format: 'csv', botId: bot.id })).toEqual({ groups: [{ format: 'CSV', files: 1 }] });
-    await waitFor(() => readAnew({ format: '.CSV', botId: bot.id }), isDone, 30_000);
+    await waitFor(() => readAnew({ format: '.CSV', botId: bot.id }), isDone, settledWithinMs);
     const afterFirst = await list();
-    await waitFor(() => readAnew({ format: 'Plain Text' }), isDone, 30_000);
+    await waitFor(() => readAnew({ format: 'Plain Text' }), isDone, settledWithinMs);
 
     expect(afterFirst.groups).toEqual([
       { format: 'plain text', files: 2 },
@@ -606,7 +608,7 @@ describe('files of older readers', () => {
     await waitFor(
       () => rows('SELECT 1 FROM file WHERE reader_version IS DISTINCT FROM 1'),
       ({ length }) => length === 0,
-      30_000,
+      settledWithinMs,
     );
     expect(await list()).toEqual({ groups: [] });
   });
