@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { BudgetChanged } from '@parley/contracts/admin/budgets';
 import { Database } from '@parley/persistence/database';
+import { billionths } from './money';
 
-const billionths = 1_000_000_000;
 /** Version of a deleted workspace: no amount is newer. */
 const lastVersion = '9223372036854775807';
 

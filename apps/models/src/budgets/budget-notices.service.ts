@@ -10,6 +10,7 @@ import { BackgroundTasks } from '@parley/work-queue/background-tasks.service';
 import { Every } from '@parley/work-queue/worker';
 import { LRUCache } from 'lru-cache';
 import { BudgetNoticesRepository, type Notice } from './budget-notices.repository';
+import { inDollars } from './money';
 import type { Exceeded, Payer, UsedBudget } from './spend.repository';
 
 const writing = 'models.budgetNotices';
@@ -64,7 +65,7 @@ export class BudgetNoticesService implements BeforeApplicationShutdown {
       if (!(await this.notices.insert(tx, notice))) return;
       await this.outbox.add(tx, budgetReached, {
         ...{ botId, scope: notice.scope, month: notice.month, percent: notice.percent },
-        ...(exceeded.max_cost !== null && { maxDollars: Number(exceeded.max_cost) / 1e9 }),
+        ...(exceeded.max_cost !== null && { maxDollars: inDollars(exceeded.max_cost) }),
         ...(exceeded.max_tokens !== null && { maxTokens: Number(exceeded.max_tokens) }),
       });
     });

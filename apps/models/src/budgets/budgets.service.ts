@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import type { BotCaller } from '@parley/contracts/access';
 import { ApiError } from '@parley/contracts/errors';
 import { newId } from '@parley/persistence/ids';
 import { Every } from '@parley/work-queue/worker';
 import { BudgetNoticesService } from './budget-notices.service';
+import { inDollars } from './money';
 import { type Amount, type CallRecord, type Exceeded, type Payer, SpendRepository } from './spend.repository';
 
 const renewMs = 10_000;
@@ -11,7 +13,6 @@ const lapseSeconds = 90;
 const sweepMs = 20_000;
 const keptHours = 30 * 24;
 const cleanMs = 3_600_000;
-const billionths = 1_000_000_000;
 
 /** The part of a call that is known before it is answered. */
 export type PlannedCall = Pick<
@@ -110,13 +111,13 @@ export class BudgetsService {
   }
 }
 
-export function monthOf(time: Date): string {
-  return time.toISOString().slice(0, 7);
+/** Bot, workspace and month that pay for a call that begins now. */
+export function payerOf({ bot, workspace }: BotCaller): Payer {
+  return { botId: bot.id, workspaceId: workspace.id, month: monthOf(new Date()) };
 }
 
-/** US dollars as the schema has them, rounded up: nothing that has a price is free. */
-export function inBillionths(dollars: number): number {
-  return Math.ceil(Math.round(dollars * billionths * 1e3) / 1e3);
+export function monthOf(time: Date): string {
+  return time.toISOString().slice(0, 7);
 }
 
 function failedRecord(planned: PlannedCall, error: unknown, { cost, tokens }: Amount, started: number): CallRecord {
@@ -130,10 +131,7 @@ function failedRecord(planned: PlannedCall, error: unknown, { cost, tokens }: Am
 }
 
 function used({ scope, max_cost: cost, max_tokens: tokens }: Exceeded, month: string): ApiError {
-  const limits = [
-    cost === null ? [] : [`$${Number(cost) / billionths}`],
-    tokens === null ? [] : [`${tokens} tokens`],
-  ].flat();
+  const limits = [cost === null ? [] : [`$${inDollars(cost)}`], tokens === null ? [] : [`${tokens} tokens`]].flat();
   return new ApiError(
     'QuotaExceeded',
     `The budget of the ${scope} for language models in ${month} is used up or reserved by calls under way (${limits.join(', ')}): raise it, or wait for the next month.`,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ListModelCalls, ModelCall, ModelCalls } from '@parley/contracts/models/calls';
+import { inDollars } from '../budgets/money';
 import type { ModelCallEntity } from '../budgets/model-call.entity';
 import { pageSize } from '@parley/persistence/keyset';
 import { ContentsService } from '../contents/contents.service';
@@ -7,7 +8,6 @@ import { CallsRepository } from './calls.repository';
 
 /** Calls of a page with their contents. */
 const maxWhole = 10;
-const billionths = 1_000_000_000;
 
 /** Records of calls, for the members of a workspace and for the bot. */
 @Injectable()
@@ -36,7 +36,7 @@ function toCall(row: ModelCallEntity): ModelCall {
     ...(row.event_id !== null && { eventId: row.event_id }),
     ...(row.trace_id !== null && { traceId: row.trace_id }),
     ...{ inputTokens: Number(row.input_tokens), outputTokens: Number(row.output_tokens) },
-    ...{ cost: Number(row.cost) / billionths, estimated: row.is_estimated, cached: row.is_cached },
+    ...{ cost: inDollars(row.cost), estimated: row.is_estimated, cached: row.is_cached },
     ...{ fallbacks: row.fallbacks, latency: row.latency_ms, finish: row.finish },
     ...(row.first_token_ms !== null && { ttft: row.first_token_ms }),
     ...(row.error !== null && { error: row.error }),

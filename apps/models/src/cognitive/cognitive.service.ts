@@ -17,6 +17,7 @@ import {
 import type { Ability } from '@parley/contracts/models/providers';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { Every } from '@parley/work-queue/worker';
+import { roundedDollars } from '../budgets/money';
 import { CachedCallsService } from '../budgets/cached-calls.service';
 import { ModelsConfig } from '../config';
 import { AnswersService } from '../generation/answers.service';
@@ -207,7 +208,7 @@ function toGeneratedText(
         outputTokens: usage.output,
         outputCost: costs.output,
       },
-      cost: Math.round((costs.input + costs.output) * 1e12) / 1e12,
+      cost: roundedDollars(costs.input + costs.output),
       cached: false,
       latency: latencyMs,
       stopReason: completion.stopReason,

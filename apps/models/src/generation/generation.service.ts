@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
-import { ApiError, unavailable } from '@parley/contracts/errors';
+import { ApiError } from '@parley/contracts/errors';
 import type { ModelWarning } from '@parley/contracts/models/cognitive';
 import type { Platform } from '@parley/service/platform';
 import { platformToken } from '@parley/service/tokens';
@@ -8,15 +8,9 @@ import { parseJson } from '@parley/openai/response';
 import { inSpan } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
 import { ModelsConfig } from '../config';
-import {
-  type Answered,
-  BudgetsService,
-  inBillionths,
-  monthOf,
-  type PlannedCall,
-  type Reservation,
-} from '../budgets/budgets.service';
-import type { Amount, Payer } from '../budgets/spend.repository';
+import { type Answered, BudgetsService, payerOf, type PlannedCall, type Reservation } from '../budgets/budgets.service';
+import { inBillionths } from '../budgets/money';
+import type { Amount } from '../budgets/spend.repository';
 import { idOf, isRole, type Prices, type Provider, type Role } from '../providers/provider';
 import { ProviderLimitsService } from '../providers/provider-limits.service';
 import { OutcomesService } from '../providers/outcomes.service';
@@ -116,8 +110,8 @@ export class GenerationService {
   async generate(asked: GenerationCall, onParts?: Attempt['onParts']): Promise<Generation> {
     const started = performance.now();
     const call = { ...asked, request: await this.pictures.inline(asked.request, asked.signal) };
-    const { bot, workspace, traceparent } = call.caller;
-    const payer: Payer = { botId: bot.id, workspaceId: workspace.id, month: monthOf(new Date()) };
+    const { bot, traceparent } = call.caller;
+    const payer = payerOf(call.caller);
     const candidates = this.outcomes.inOrder(await this.providers.resolve(call.wanted, roleOf(call)));
     const planned: PlannedCall = {
       kind: call.kind ?? 'chat',
@@ -141,34 +135,17 @@ export class GenerationService {
   }
 
   private async firstAnswer(attempts: Attempt[]): Promise<Generation> {
-    const failures: UpstreamError[] = [];
-    const fallbackPath: string[] = [];
-    for (const attempt of attempts) {
-      const id = idOf(attempt.provider, attempt.model);
-      try {
-        const generation = await this.attempt(attempt);
-        this.outcomes.answered(attempt);
-        const warnings = attempt.warning ? [attempt.warning] : [];
-        if (fallbackPath.length > 0 && !attempt.warning)
-          warnings.push({ type: 'fallback_used', message: `${failures.at(-1)!.message} "${id}" answered.` });
-        return { ...generation, warnings, fallbackPath };
-      } catch (error) {
-        if (!(error instanceof UpstreamError)) throw error;
-        this.outcomes.failed(attempt, error);
-        if (error.failure === 'filtered') return { ...filtered(attempt), fallbackPath };
-        if (error.failure === 'refused')
-          throw new ApiError('InvalidPayload', error.message, { metadata: { model: id }, cause: error });
-        if (attempt.firstTokenMs !== undefined) throw unavailable(error.message, error);
-        if (error.failure !== 'full') this.outcomes.remember(attempt);
-        failures.push(error);
-        fallbackPath.push(id);
-      }
-    }
-    const busy = failures.filter(({ failure }) => failure === 'busy');
-    throw noModelAnswered(busy.length > 0 ? 'busy' : 'failed', failures.map(({ message }) => message).join(' '), {
-      retryAfterSeconds: Math.min(...busy.map(({ retryAfterMs = defaultRetryMs }) => Math.ceil(retryAfterMs / 1_000))),
-      cause: failures.at(-1),
+    const { candidate, answer, failures, fallbackPath } = await this.outcomes.firstAnswer(attempts, {
+      ask: (attempt) => this.attempt(attempt),
+      hasBegun: ({ firstTokenMs }) => firstTokenMs !== undefined,
+      allowsRefusedContent: true,
+      failure: allFailed,
     });
+    if (!answer) return { ...filtered(candidate), fallbackPath };
+    const warnings = candidate.warning ? [candidate.warning] : [];
+    if (failures.length > 0 && !candidate.warning)
+      warnings.push({ type: 'fallback_used', message: `${failures.at(-1)!.message} "${answer.model}" answered.` });
+    return { ...answer, warnings, fallbackPath };
   }
 
   private async attempt(attempt: Attempt): Promise<Omit<Generation, 'warnings' | 'fallbackPath'>> {
@@ -292,6 +269,14 @@ export function noModelAnswered(
     retryAfterSeconds: Number.isFinite(retryAfterSeconds) ? retryAfterSeconds : defaultRetryMs / 1_000,
     metadata: { reason },
     cause,
+  });
+}
+
+function allFailed(failures: UpstreamError[]): ApiError {
+  const busy = failures.filter(({ failure }) => failure === 'busy');
+  return noModelAnswered(busy.length > 0 ? 'busy' : 'failed', failures.map(({ message }) => message).join(' '), {
+    retryAfterSeconds: Math.min(...busy.map(({ retryAfterMs = defaultRetryMs }) => Math.ceil(retryAfterMs / 1_000))),
+    cause: failures.at(-1),
   });
 }
 

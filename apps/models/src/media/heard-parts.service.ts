@@ -7,6 +7,7 @@ import type { GenerationCall } from '../generation/generation.service';
 import { soundType } from '../generation/request-fields';
 import { ProvidersService } from '../providers/providers.service';
 import type { MediaAnswer } from './media-calls.service';
+import { roundedDollars } from '../budgets/money';
 import { rounded } from './sound';
 import { type Heard, type Sound, TranscriptionService } from './transcription.service';
 
@@ -81,7 +82,7 @@ function summaryOf(answers: MediaAnswer<Heard>[]): PartsTranscription | undefine
   const { model, provider } = first;
   return {
     ...{ model, provider, parts: answers.length },
-    cost: Math.round(answers.reduce((sum, { cost }) => sum + cost, 0) * 1e12) / 1e12,
+    cost: roundedDollars(answers.reduce((sum, { cost }) => sum + cost, 0)),
     durationSeconds: rounded(answers.reduce((sum, { result }) => sum + result.seconds, 0)),
   };
 }

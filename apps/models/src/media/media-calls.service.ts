@@ -1,17 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { BotCaller } from '@parley/contracts/access';
-import { ApiError, unavailable } from '@parley/contracts/errors';
+import { unavailable } from '@parley/contracts/errors';
 import { isRecord } from '@parley/contracts/is-record';
 import type { MediaRole } from '@parley/contracts/models/providers';
 import { inSpan } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
-import { BudgetsService, inBillionths, monthOf, type PlannedCall, type Reservation } from '../budgets/budgets.service';
+import { BudgetsService, payerOf, type PlannedCall } from '../budgets/budgets.service';
+import { inBillionths, roundedDollars } from '../budgets/money';
 import { isCount } from '../generation/completion';
 import { idOf, type ProviderModel } from '../providers/provider';
 import { OutcomesService } from '../providers/outcomes.service';
 import { ProviderLimitsService } from '../providers/provider-limits.service';
 import { type Candidate, ProvidersService } from '../providers/providers.service';
-import { UpstreamError } from '../providers/upstream-error';
+import type { UpstreamError } from '../providers/upstream-error';
 
 export interface MediaCall {
   caller: BotCaller;
@@ -73,17 +74,37 @@ export class MediaCallsService {
       ...{ kind: role, wanted_model: wanted.join(', ').slice(0, 4_000), trace_id: traceIdOf(caller.traceparent) },
       ...{ conversation_id: call.conversationId, event_id: call.eventId },
     };
-    const payer = { botId: caller.bot.id, workspaceId: caller.workspace.id, month: monthOf(new Date()) };
+    const payer = payerOf(caller);
     const costs = candidates.map(({ model }) => costOf(role, model, work.most));
     const most = { cost: inBillionths(Math.max(...costs)), tokens: work.most.tokens.input + work.most.tokens.output };
     return this.budgets.run({ payer, most, planned, started }, async (reservation) => {
-      const { candidate, answer, fallbackPath } = await this.firstAnswer(candidates, call, work, reservation);
-      const { units, tokens, isEstimated } = answer.used;
+      const hasBegun = () => work.hasBegun?.() ?? false;
+      const ask = async (candidate: Candidate) => {
+        try {
+          return await this.attempt(candidate, call, work);
+        } catch (error) {
+          if (hasBegun())
+            reservation.used = { cost: inBillionths(costOf(role, candidate.model, work.most)), tokens: 0 };
+          throw error;
+        }
+      };
+      const failure = (failures: UpstreamError[]) =>
+        unavailable(
+          `No model for ${role} could answer. ${failures.map(({ message }) => message).join(' ')}`,
+          failures.at(-1),
+        );
+      const { candidate, answer, fallbackPath } = await this.outcomes.firstAnswer(candidates, {
+        ask,
+        hasBegun,
+        failure,
+      });
+      const { result, used } = answer!;
+      const { units, tokens, isEstimated } = used;
       const cost = costOf(role, candidate.model, { units, tokens });
       const latencyMs = Math.round(performance.now() - started);
       const model = idOf(candidate.provider, candidate.model);
       return {
-        result: { result: answer.result, provider: candidate.provider.name, model, cost, latencyMs, fallbackPath },
+        result: { result, provider: candidate.provider.name, model, cost, latencyMs, fallbackPath },
         amount: { cost: inBillionths(cost), tokens: tokens.input + tokens.output },
         record: {
           ...{ provider: candidate.provider.name, model, cost: inBillionths(cost), is_estimated: isEstimated },
@@ -92,39 +113,6 @@ export class MediaCallsService {
         },
       };
     });
-  }
-
-  private async firstAnswer<Result>(
-    candidates: Candidate[],
-    call: MediaCall,
-    work: MediaWork<Result>,
-    reservation: Reservation,
-  ) {
-    const failures: UpstreamError[] = [];
-    const fallbackPath: string[] = [];
-    for (const candidate of candidates) {
-      const id = idOf(candidate.provider, candidate.model);
-      try {
-        const answer = await this.attempt(candidate, call, work);
-        this.outcomes.answered(candidate);
-        return { candidate, answer, fallbackPath };
-      } catch (error) {
-        if (work.hasBegun?.())
-          reservation.used = { cost: inBillionths(costOf(call.role, candidate.model, work.most)), tokens: 0 };
-        if (!(error instanceof UpstreamError)) throw error;
-        this.outcomes.failed(candidate, error);
-        if (error.failure === 'refused' || error.failure === 'filtered')
-          throw new ApiError('InvalidPayload', error.message, { metadata: { model: id }, cause: error });
-        if (work.hasBegun?.()) throw unavailable(error.message, error);
-        if (error.failure !== 'full') this.outcomes.remember(candidate);
-        failures.push(error);
-        fallbackPath.push(id);
-      }
-    }
-    throw unavailable(
-      `No model for ${call.role} could answer. ${failures.map(({ message }) => message).join(' ')}`,
-      failures.at(-1),
-    );
   }
 
   private attempt<Result>(
@@ -175,5 +163,5 @@ function costOf(
   const unit = { transcription: prices.minute, image: prices.picture, speech: prices.characters }[role] ?? 0;
   const cost =
     (unit * units) / unitsOfPrice[role] + (tokens.input * prices.input + tokens.output * prices.output) / 1e6;
-  return Math.round(cost * 1e12) / 1e12;
+  return roundedDollars(cost);
 }

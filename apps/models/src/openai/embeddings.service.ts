@@ -5,7 +5,8 @@ import { recordIn } from '@parley/contracts/is-record';
 import type { CreateEmbeddings, Embeddings } from '@parley/contracts/models/openai';
 import { inSpan } from '@parley/tracing/tracing';
 import { traceIdOf } from '@parley/tracing/traceparent';
-import { BudgetsService, inBillionths, monthOf, type PlannedCall } from '../budgets/budgets.service';
+import { BudgetsService, payerOf, type PlannedCall } from '../budgets/budgets.service';
+import { inBillionths } from '../budgets/money';
 import { isCount } from '../generation/completion';
 import { countTokens } from '../generation/token-count';
 import { idOf, type Provider } from '../providers/provider';
@@ -39,10 +40,9 @@ export class EmbeddingsService {
       ...{ kind: 'embeddings', wanted_model: input.model, provider: provider.name, model: idOf(provider, model) },
       trace_id: traceIdOf(caller.traceparent),
     };
-    const payer = { botId: caller.bot.id, workspaceId: caller.workspace.id, month: monthOf(new Date()) };
     const most = { cost: priced(tokens), tokens };
     try {
-      return await this.budgets.run({ payer, most, planned, started }, async () => {
+      return await this.budgets.run({ payer: payerOf(caller), most, planned, started }, async () => {
         const body = { ...input, model: model.upstream };
         const { embeddings, counted } = await this.embed({ provider, model }, caller.bot.id, body, signal);
         const used = counted ?? tokens;

@@ -5,11 +5,11 @@ import { Outbox } from '@parley/events/outbox';
 import { Database, type Transaction } from '@parley/persistence/database';
 import { Every } from '@parley/work-queue/worker';
 import { monthOf } from '../budgets/budgets.service';
+import { billionths } from '../budgets/money';
 import { type HourRow, UseReportsRepository } from './use-reports.repository';
 
 const reportMs = 60_000;
 const dayMs = 24 * 3_600_000;
-const billionths = 1_000_000_000;
 
 /**
  * Reports of the use of models: figures of each hour to chat, money spent in the month to admin. Both are cumulative, taken from
